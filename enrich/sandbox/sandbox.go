@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// Sandbox is an open network namespace with a netlink socket in it. The
+// namespace cannot vanish while it is open, its links can.
+type Sandbox struct {
+	path   string
+	ns     netns.NsHandle
+	id     fileID
+	reader reader
+	close  func()
+}
+
+// fileID tells namespace files apart: all of them are on one nsfs per kernel.
+type fileID struct{ dev, ino uint64 }
+
+// Open opens the namespace at path for as long as ctx allows its reads to
+// take. The error is ErrNoNamespace, ErrNotNamespace or ErrNotPermitted where
+// one of them is the cause.
+func Open(ctx context.Context, path string) (*Sandbox, error) {
+	// O_NONBLOCK: a path that is a FIFO must not hold up a pod's start.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open namespace %s: %w", path, classify(err))
+	}
+	s := &Sandbox{path: path, ns: netns.NsHandle(fd)}
+	s.close = func() { unix.Close(fd) }
+	if err := s.open(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open namespace %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s *Sandbox) open(ctx context.Context) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(s.ns), &stat); err != nil {
+		return classify(err)
+	}
+	s.id = fileID{dev: stat.Dev, ino: stat.Ino}
+	// Other kinds of namespace are on the same file system.
+	kind, err := unix.IoctlRetInt(int(s.ns), unix.NS_GET_NSTYPE)
+	if err != nil || kind != unix.CLONE_NEWNET {
+		return ErrNotNamespace
+	}
+	// Without a family the library opens a socket for each that it knows.
+	handle, err := netlink.NewHandleAt(s.ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return classify(err)
+	}
+	closeNS := s.close
+	s.close = func() { handle.Close(); closeNS() }
+	s.reader = reader{ctx: ctx, conn: handle}
+	return nil
+}
+
+// Close releases the namespace and its socket.
+func (s *Sandbox) Close() { s.close() }
+
+// IsCurrent reports whether path is the network namespace that this process
+// runs in. A path that leads nowhere is not.
+func IsCurrent(path string) bool {
+	current, err := identify("/proc/thread-self/ns/net")
+	if err != nil {
+		return false
+	}
+	id, err := identify(path)
+	return err == nil && id == current
+}
+
+// Same gives those of paths that lead to this namespace's file, whatever their
+// spelling. Paths that lead nowhere are not among them.
+func (s *Sandbox) Same(paths []string) []string {
+	var same []string
+	for _, path := range paths {
+		if id, err := identify(path); err == nil && id == s.id {
+			same = append(same, path)
+		}
+	}
+	return same
+}
+
+func identify(path string) (fileID, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return fileID{}, fmt.Errorf("stat %s: %w", path, err)
+	}
+	return fileID{dev: stat.Dev, ino: stat.Ino}, nil
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/containernetworking/cni/pkg/version"
+
+	"github.com/result-enricher/result-enricher/enrich"
+	"github.com/result-enricher/result-enricher/enrich/sandbox"
+)
+
+// call is one ADD or CHECK with its input decoded.
+type call struct {
+	enrich.Call
+	config Config
+	// prev is the JSON of prevResult to the byte, empty when there is none.
+	prev json.RawMessage
+	// ownNamespace allows the plugin's own namespace, as CNI_NETNS_OVERRIDE does.
+	ownNamespace bool
+	log          *slog.Logger
+}
+
+// call reads the environment and the configuration. What is wrong with them is
+// an error whatever the failure policy: there is no attachment to keep going.
+func (p Process) call() (*call, error) {
+	containerID, netns, ifName, err := p.environment()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(p.Stdin)
+	if err != nil {
+		return nil, fmt.Errorf("%w: read stdin: %w", errDecoding, err)
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return nil, fmt.Errorf("%w: configuration on stdin: %w", errDecoding, err)
+	}
+	if keys == nil {
+		return nil, fmt.Errorf("%w: configuration on stdin: null is no configuration", errDecoding)
+	}
+	c := &call{prev: keys["prevResult"]}
+	c.Netns, c.IfName, c.ContainerID = netns, ifName, containerID
+	if version, ok := keys["cniVersion"]; ok {
+		if err := json.Unmarshal(version, &c.CNIVersion); err != nil {
+			return nil, fmt.Errorf("%w: cniVersion: %w", errDecoding, err)
+		}
+	}
+	if c.CNIVersion == "" {
+		// What a configuration without a version means (CNI specification 0.2.0).
+		c.CNIVersion = "0.1.0"
+	}
+	if bytes.Equal(c.prev, []byte("null")) {
+		c.prev = nil
+	}
+	if c.config, err = configOf(keys); err != nil {
+		return nil, fmt.Errorf("%w: %w", errConfig, err)
+	}
+	override := strings.ToUpper(p.Getenv("CNI_NETNS_OVERRIDE"))
+	c.ownNamespace = override == "TRUE" || override == "1"
+	c.log = newLogger(p.Stderr, c.config).With("containerID", containerID, "ifname", ifName, "netns", netns)
+	return c, nil
+}
+
+// add is ADD: the document for stdout, or the error.
+func (c *call) add() ([]byte, error) {
+	switch {
+	case c.prev == nil:
+		return nil, fmt.Errorf("%w: no prevResult: %s must be chained after an interface plugin", errConfig, Name)
+	case c.prev[0] != '{':
+		return nil, fmt.Errorf("%w: prevResult is not a JSON object", errDecoding)
+	case !c.ownNamespace && sandbox.IsCurrent(c.Netns):
+		return nil, errOwnNamespace
+	case formatWithoutInterfaces(c.CNIVersion):
+		c.log.Debug("left the Result alone", "reason",
+			"the format of CNI "+c.CNIVersion+" has no interfaces; raise the conflist's cniVersion to 0.3.1 or later")
+		return c.prev, nil
+	}
+	document, err := c.guarded(c.repair)
+	if err != nil && c.config.FailurePolicy == Ignore {
+		c.log.Warn("handed prevResult on as it is", "error", err.Error())
+		return c.prev, nil
+	}
+	return document, err
+}
+
+// formatWithoutInterfaces names the versions whose Results cannot say what this
+// plugin has to say.
+func formatWithoutInterfaces(cniVersion string) bool {
+	return cniVersion == "0.1.0" || cniVersion == "0.2.0"
+}
+
+// guarded turns a panic into an error, with the stack on stderr.
+func (c *call) guarded(work func() ([]byte, error)) (document []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.log.Error("recovered from a panic", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			document, err = nil, fmt.Errorf("%w: %v", errPanic, r)
+		}
+	}()
+	return work()
+}
+
+// repair gives the repaired Result, in the bytes of prevResult when it is right.
+func (c *call) repair() ([]byte, error) {
+	if err := c.supported(); err != nil {
+		return nil, err
+	}
+	prev, err := enrich.Parse(c.prev, c.CNIVersion)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDecoding, err)
+	}
+	outcome := enrich.Apply(prev, c.Call, c.observe(prev), enrich.Options{Gateways: c.config.Gateways})
+	if err := outcome.Failure(); err != nil && c.config.FailurePolicy == Fail {
+		return nil, err
+	}
+	document := []byte(c.prev)
+	if len(outcome.Repairs) > 0 || prev.Version != c.CNIVersion {
+		if document, err = enrich.Encode(outcome.Result, c.CNIVersion); err != nil {
+			return nil, fmt.Errorf("%w: %w", errDecoding, err)
+		}
+	}
+	logOutcome(c.log, outcome)
+	return document, nil
+}
+
+func (c *call) supported() error {
+	if supported := version.All.SupportedVersions(); !slices.Contains(supported, c.CNIVersion) {
+		return fmt.Errorf("%w: the configuration has %q, supported are %s",
+			errVersion, c.CNIVersion, strings.Join(supported, ", "))
+	}
+	return nil
+}
+
+// observe looks into the sandbox for what prev leaves open.
+func (c *call) observe(prev *enrich.Prev) enrich.Observation {
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	s, err := sandbox.Open(ctx, c.Netns)
+	if err != nil {
+		return enrich.Observation{Err: err}
+	}
+	defer s.Close()
+	own := s.Same(enrich.OtherSandboxes(prev, c.Call))
+	obs := s.Observe(sandbox.Request{
+		IfName:        c.IfName,
+		Links:         enrich.LinksWanted(prev, c.Call, own),
+		DefaultRoutes: c.config.Gateways,
+	})
+	obs.OwnSandboxes = own
+	return obs
+}
+
+// check is CHECK. Under the policy "ignore" it only warns: CRI-O runs it right
+// after ADD, and Nomad destroys the namespace when it fails.
+func (c *call) check() error {
+	if below(c.CNIVersion, "0.4.0") {
+		return fmt.Errorf("%w: %s has no CHECK", errVersion, c.CNIVersion)
+	}
+	_, err := c.guarded(func() ([]byte, error) { return nil, c.stillTrue() })
+	if err != nil && c.config.FailurePolicy == Ignore {
+		c.log.Warn("the pod's interface is not as ADD left it", "error", err.Error())
+		return nil
+	}
+	return err
+}
+
+// stillTrue compares the pod's entry of prevResult with the sandbox. Only name
+// and mac count: KubeVirt moves the addresses and leaves a dummy with both.
+func (c *call) stillTrue() error {
+	if c.prev == nil {
+		return nil
+	}
+	if err := c.supported(); err != nil {
+		return err
+	}
+	prev, err := enrich.Parse(c.prev, c.CNIVersion)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDecoding, err)
+	}
+	spellings := enrich.OtherSandboxes(prev, c.Call)
+	if enrich.OwnEntry(prev, c.Call, spellings) == nil {
+		// Nothing to compare, whether the sandbox is still there or not.
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readTime)
+	defer cancel()
+	s, err := sandbox.Open(ctx, c.Netns)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	entry := enrich.OwnEntry(prev, c.Call, s.Same(spellings))
+	if entry == nil {
+		return nil
+	}
+	mac, err := s.MAC(c.IfName)
+	if err != nil {
+		return err
+	}
+	if enrich.IsMAC(entry.Mac) && !enrich.SameMAC(entry.Mac, mac) {
+		return fmt.Errorf("%w: %q has %s, prevResult says %s", errMACDiffers, c.IfName, mac, entry.Mac)
+	}
+	return nil
+}
+
+// below reports whether a is an older version than b; what is no version is not.
+func below(a, b string) bool {
+	atLeast, err := version.GreaterThanOrEqualTo(a, b)
+	return err == nil && !atLeast
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command result-enricher is the CNI plugin; see package plugin.
+package main
+
+import (
+	"os"
+
+	"github.com/result-enricher/result-enricher/plugin"
+)
+
+// version is set by the build.
+var version = "(unknown version)"
+
+func main() {
+	os.Exit(plugin.Main(plugin.Process{
+		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+	}))
+}
