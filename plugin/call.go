@@ -85,8 +85,14 @@ func (c *call) add() ([]byte, error) {
 			"the format of CNI "+c.CNIVersion+" has no interfaces; raise the conflist's cniVersion to 0.3.1 or later")
 		return c.prev, nil
 	}
-	document, err := c.guarded(c.repair)
-	if err != nil && c.config.FailurePolicy == Ignore {
+	return c.promise(c.repair)
+}
+
+// promise is that of the policy "ignore": whatever goes wrong in work, the bytes
+// of prevResult are the answer, and the log says why.
+func (c *call) promise(work func() ([]byte, error)) ([]byte, error) {
+	document, err := c.guarded(work)
+	if err != nil && c.config.FailurePolicy == PolicyIgnore {
 		c.log.Warn("handed prevResult on as it is", "error", err.Error())
 		return c.prev, nil
 	}
@@ -120,7 +126,7 @@ func (c *call) repair() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errDecoding, err)
 	}
 	outcome := enrich.Apply(prev, c.Call, c.observe(prev), enrich.Options{Gateways: c.config.Gateways})
-	if err := outcome.Failure(); err != nil && c.config.FailurePolicy == Fail {
+	if err := outcome.Failure(); err != nil && c.config.FailurePolicy == PolicyFail {
 		return nil, err
 	}
 	document := []byte(c.prev)
@@ -167,7 +173,7 @@ func (c *call) check() error {
 		return fmt.Errorf("%w: %s has no CHECK", errVersion, c.CNIVersion)
 	}
 	_, err := c.guarded(func() ([]byte, error) { return nil, c.stillTrue() })
-	if err != nil && c.config.FailurePolicy == Ignore {
+	if err != nil && c.config.FailurePolicy == PolicyIgnore {
 		c.log.Warn("the pod's interface is not as ADD left it", "error", err.Error())
 		return nil
 	}

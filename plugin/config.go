@@ -14,10 +14,10 @@ import (
 type FailurePolicy string
 
 const (
-	// Ignore hands prevResult on and warns.
-	Ignore FailurePolicy = "ignore"
-	// Fail answers with a CNI error.
-	Fail FailurePolicy = "fail"
+	// PolicyIgnore hands prevResult on and warns.
+	PolicyIgnore FailurePolicy = "ignore"
+	// PolicyFail answers with a CNI error.
+	PolicyFail FailurePolicy = "fail"
 )
 
 // Config is the plugin's entry in a conflist.
@@ -49,11 +49,11 @@ var logLevels = map[string]slog.Level{
 }
 
 func configOf(keys map[string]json.RawMessage) (Config, error) {
-	policy, level := string(Ignore), "info"
+	policy, level := string(PolicyIgnore), "info"
 	var config Config
 	err := all(
 		setting(keys, "failurePolicy", `"ignore" or "fail"`, &policy, func() bool {
-			return policy == string(Ignore) || policy == string(Fail)
+			return policy == string(PolicyIgnore) || policy == string(PolicyFail)
 		}),
 		setting(keys, "gateways", "true or false", &config.Gateways, nil),
 		setting(keys, "logLevel", `"debug", "info", "warn" or "error"`, &level, func() bool {

@@ -73,19 +73,24 @@ func openLog(path string) (logFile, error) {
 // ADDs apart.
 func (f logFile) Write(record []byte) (int, error) { return unix.Write(int(f), record) }
 
-// logOutcome says what an ADD did: one line when it changed something, and why
-// when it could not.
+// logOutcome says in one line what an ADD did, and why when it did not do more.
 func logOutcome(logger *slog.Logger, outcome enrich.Outcome) {
+	var attrs []slog.Attr
+	level, message := slog.LevelInfo, "repaired the Result"
+	if outcome.LeftAlone != nil {
+		message = "left the Result alone"
+		attrs = append(attrs, slog.String("reason", outcome.LeftAlone.Error()))
+		if outcome.Failure() != nil || errors.Is(outcome.LeftAlone, enrich.ErrUnowned) {
+			level = slog.LevelWarn
+		} else if len(outcome.Repairs) == 0 {
+			// What is as it should be, or is somebody's intent, is no news.
+			level = slog.LevelDebug
+		}
+	}
 	if len(outcome.Repairs) > 0 {
-		logger.Info("repaired the Result", "repairs", outcome.Repairs)
+		attrs = append(attrs, slog.Any("repairs", outcome.Repairs))
 	}
-	if outcome.LeftAlone == nil {
-		return
+	if len(attrs) > 0 {
+		logger.LogAttrs(context.Background(), level, message, attrs...)
 	}
-	// What is as it should be, or is somebody's intent, is no warning.
-	level := slog.LevelDebug
-	if outcome.Failure() != nil || errors.Is(outcome.LeftAlone, enrich.ErrUnowned) {
-		level = slog.LevelWarn
-	}
-	logger.Log(context.Background(), level, "left the Result alone", "reason", outcome.LeftAlone.Error())
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"os"
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/result-enricher/result-enricher/internal/isolate"
+	"github.com/result-enricher/result-enricher/internal/podns"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(isolate.TestMain(func(string) error { return nil }, func(string) int { return m.Run() }))
+}
+
+func TestSandbox(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "sandbox")
+}
+
+var _ = AfterSuite(func() {
+	Expect(podns.Leftovers()).To(BeEmpty())
+})
