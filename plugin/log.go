@@ -34,7 +34,7 @@ func newLogger(stderr io.Writer, config Config) *slog.Logger {
 // written is lost.
 type tee struct {
 	stderr io.Writer
-	file   logFile
+	file   Descriptor
 }
 
 func (t tee) Write(record []byte) (int, error) {
@@ -45,14 +45,20 @@ func (t tee) Write(record []byte) (int, error) {
 	return len(record), errFile
 }
 
-// logFile is the descriptor of an open log. It is not closed: the process ends
-// with the command.
-type logFile int
+// Descriptor writes to a file descriptor that stays open until the process ends.
+//
+// It is for stderr too: os.Stderr would end the process with SIGPIPE when nobody
+// reads it any more, and with it an ADD that is otherwise fine.
+type Descriptor int
+
+// Write is one system call, which keeps lines of concurrent ADDs apart in an
+// appended file.
+func (d Descriptor) Write(record []byte) (int, error) { return unix.Write(int(d), record) }
 
 // openLog opens the log for appending. No link is followed, so that whoever can
 // write to the directory cannot point root at another file, and a FIFO or a
 // device cannot hold up a pod's start.
-func openLog(path string) (logFile, error) {
+func openLog(path string) (Descriptor, error) {
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return -1, fmt.Errorf("open log file: %w", err)
@@ -66,12 +72,8 @@ func openLog(path string) (logFile, error) {
 		unix.Close(fd)
 		return -1, fmt.Errorf("open log file: %s is not a regular file", path)
 	}
-	return logFile(fd), nil
+	return Descriptor(fd), nil
 }
-
-// Write appends a record in one system call, which keeps lines of concurrent
-// ADDs apart.
-func (f logFile) Write(record []byte) (int, error) { return unix.Write(int(f), record) }
 
 // logOutcome says in one line what an ADD did, and why when it did not do more.
 func logOutcome(logger *slog.Logger, outcome enrich.Outcome) {

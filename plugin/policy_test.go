@@ -4,6 +4,7 @@ package plugin_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -158,6 +159,21 @@ var _ = Describe("the log", func() {
 		Entry("a FIFO that nobody reads", func(path string) error { return unix.Mkfifo(path, 0o600) }),
 		Entry("a directory", func(path string) error { return os.Mkdir(path, 0o700) }),
 	)
+
+	It("does not end an ADD when nobody reads stderr any more", func() {
+		read, write, err := os.Pipe()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(read.Close()).To(Succeed())
+		defer write.Close()
+		cmd := exec.Command(binary)
+		for key, value := range environment("ADD", "/run/netns/gone") {
+			cmd.Env = append(cmd.Env, key+"="+value)
+		}
+		cmd.Stdin, cmd.Stderr = strings.NewReader(conf("0.3.1", "", calico)), write
+		stdout, err := cmd.Output()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(stdout)).To(Equal(calico))
+	})
 
 	It("does not keep an ADD from going on when the directory is missing", func() {
 		a := add("/nowhere/log")

@@ -14,6 +14,6 @@ var version = "(unknown version)"
 
 func main() {
 	os.Exit(plugin.Main(plugin.Process{
-		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: plugin.Descriptor(2), Version: version,
 	}))
 }
