@@ -77,17 +77,17 @@ func (w *work) unowned(indices []*int, pod int) error {
 }
 
 // noteIndices records R7 as the difference between what came and what goes.
-func (w *work) noteIndices(pod int) {
+func (w *work) noteIndices() {
 	for i, ip := range w.result.IPs {
 		before, after := deref(w.given[i]), deref(ip.Interface)
 		if before == after {
 			continue
 		}
-		w.note("R7", fmt.Sprintf("ips[%d].interface", i), before, after, w.indexReason(i, pod))
+		w.note("R7", fmt.Sprintf("ips[%d].interface", i), before, after, w.indexReason(i))
 	}
 }
 
-func (w *work) indexReason(i, pod int) string {
+func (w *work) indexReason(i int) string {
 	ip := w.result.IPs[i]
 	switch {
 	case ip.Interface == nil:

@@ -19,7 +19,7 @@ import (
 func holdsR0(prevResult string, call enrich.Call, obs enrich.Observation, opts enrich.Options) error {
 	prev, err := enrich.Parse([]byte(prevResult), call.CNIVersion)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	first, err := rules(prevResult, call, obs, opts)
 	if err != nil {
@@ -81,7 +81,7 @@ func kept(before, after *types100.Result, call enrich.Call, obs enrich.Observati
 		if ip.Interface != nil && (*ip.Interface < 0 || *ip.Interface >= len(after.Interfaces)) {
 			return fmt.Errorf("ips[%d] has index %d of %d", i, *ip.Interface, len(after.Interfaces))
 		}
-		if err := keptIndex(was.Interface, ip.Interface, before, call); err != nil {
+		if err := keptIndex(was.Interface, ip.Interface, before); err != nil {
 			return fmt.Errorf("ips[%d]: %w", i, err)
 		}
 	}
@@ -110,7 +110,7 @@ func keptEntry(was, is *types100.Interface, call enrich.Call, obs enrich.Observa
 
 // keptIndex allows an index to change only if it was missing, impossible or at
 // a host entry.
-func keptIndex(was, is *int, before *types100.Result, call enrich.Call) error {
+func keptIndex(was, is *int, before *types100.Result) error {
 	if was == nil || *was < 0 || *was >= len(before.Interfaces) || before.Interfaces[*was].Sandbox == "" {
 		return nil
 	}

@@ -53,7 +53,7 @@ func Apply(prev *Prev, call Call, obs Observation, opts Options) Outcome {
 	for i, index := range indices {
 		w.result.IPs[i].Interface = index
 	}
-	w.noteIndices(pod)
+	w.noteIndices()
 	if opts.Gateways && pod != noEntry {
 		w.fillGateways(pod)
 	}
@@ -75,7 +75,7 @@ func (w *work) note(rule, path string, before, after any, reason string) {
 }
 
 func (w *work) leftAlone(why error) Outcome {
-	w.noteIndices(noEntry)
+	w.noteIndices()
 	return Outcome{Result: w.result, Repairs: w.repairs, LeftAlone: why}
 }
 

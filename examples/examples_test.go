@@ -57,7 +57,9 @@ var _ = DescribeTable("a conflist",
 var _ = Describe("multus", func() {
 	load := func(file string, into any) {
 		GinkgoHelper()
-		conf, err := libcni.ConfFromFile(filepath.Join("conflists", file))
+		raw, err := os.ReadFile(filepath.Join("conflists", file))
+		Expect(err).NotTo(HaveOccurred())
+		conf, err := libcni.NetworkPluginConfFromBytes(raw)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conf.Network.Type).To(Equal("multus"))
 		Expect(json.Unmarshal(conf.Bytes, into)).To(Succeed())

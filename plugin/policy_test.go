@@ -135,10 +135,10 @@ var _ = Describe("the log", func() {
 		Expect(info.Mode()).To(Equal(os.FileMode(0o600)))
 	})
 
-	DescribeTable("goes to stderr with a warning when the file cannot be written", func(make func(path string) error) {
+	DescribeTable("goes to stderr with a warning when the file cannot be written", func(occupy func(path string) error) {
 		dir := GinkgoT().TempDir()
 		file := filepath.Join(dir, "log")
-		Expect(make(file)).To(Succeed())
+		Expect(occupy(file)).To(Succeed())
 		a := add(file)
 		Expect(a.code).To(Equal(0))
 		Expect(a.stdout).To(Equal(calico))

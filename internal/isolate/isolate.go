@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotPermitted: this user may not make the namespaces. Matched with errors.Is.
+// ErrNotPermitted says that this user may not make the namespaces.
 var ErrNotPermitted = errors.New("make the namespaces: not permitted; run as root, or allow unprivileged user namespaces")
 
 // marker tells the inner process that it is the inner one; its value is the directory that the outer one prepared.

@@ -55,7 +55,7 @@ func mirror(dir string) error {
 	if err != nil {
 		return fmt.Errorf("make a mount point: %w", err)
 	}
-	defer os.Remove(staging) //nolint:errcheck // an empty directory in the temporary directory
+	defer os.Remove(staging)
 	if err := mountMemory(staging); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func bindNew(path string) error {
 		runtime.UnlockOSThread()
 		return fmt.Errorf("open the current namespace: %w", err)
 	}
-	defer before.Close() //nolint:errcheck // nothing can be done about it, nor depends on it
+	defer before.Close()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		runtime.UnlockOSThread()
 		return fmt.Errorf("make a network namespace: %w", err)
