@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/containernetworking/cni/pkg/version"
 
@@ -139,6 +140,20 @@ func (c *call) repair() ([]byte, error) {
 	return document, nil
 }
 
+// deadline is a context that ends by the clock, and that nobody waits for: the
+// timer of context.WithTimeout costs a start of the plugin two threads.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func within(d time.Duration) deadline {
+	return deadline{context.Background(), time.Now().Add(d)}
+}
+
+// Deadline is the time by which all reading has to end.
+func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
+
 func (c *call) supported() error {
 	if supported := version.All.SupportedVersions(); !slices.Contains(supported, c.CNIVersion) {
 		return fmt.Errorf("%w: the configuration has %q, supported are %s",
@@ -149,9 +164,7 @@ func (c *call) supported() error {
 
 // observe looks into the sandbox for what prev leaves open.
 func (c *call) observe(prev *enrich.Prev) enrich.Observation {
-	ctx, cancel := context.WithTimeout(context.Background(), readTime)
-	defer cancel()
-	s, err := sandbox.Open(ctx, c.Netns)
+	s, err := sandbox.Open(within(readTime), c.Netns)
 	if err != nil {
 		return enrich.Observation{Err: err}
 	}
@@ -198,9 +211,7 @@ func (c *call) stillTrue() error {
 		// Nothing to compare, whether the sandbox is still there or not.
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readTime)
-	defer cancel()
-	s, err := sandbox.Open(ctx, c.Netns)
+	s, err := sandbox.Open(within(readTime), c.Netns)
 	if err != nil {
 		return err
 	}
