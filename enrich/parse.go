@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"unicode/utf8"
 
+	"github.com/containernetworking/cni/pkg/types"
 	types040 "github.com/containernetworking/cni/pkg/types/040"
 	types100 "github.com/containernetworking/cni/pkg/types/100"
 	"github.com/containernetworking/cni/pkg/version"
@@ -40,21 +42,26 @@ func Parse(raw []byte, cniVersion string) (*Prev, error) {
 		// Decoding would replace the bytes, and R0 forbids to change them.
 		return nil, errors.New("decode prevResult: not valid UTF-8")
 	}
-	var head struct {
-		CNIVersion string `json:"cniVersion"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
 		return nil, fmt.Errorf("decode prevResult: %w", err)
 	}
-	prev := &Prev{Version: head.CNIVersion}
-	if head.CNIVersion == "" {
-		versioned, err := withVersion(raw, cniVersion)
+	prev := &Prev{}
+	if said, ok := keys["cniVersion"]; ok {
+		if err := json.Unmarshal(said, &prev.Version); err != nil {
+			return nil, fmt.Errorf("decode cniVersion of prevResult: %w", err)
+		}
+	}
+	if prev.Version != "" {
+		cniVersion = prev.Version
+	} else {
+		versioned, err := withVersion(keys, cniVersion)
 		if err != nil {
 			return nil, err
 		}
-		raw, head.CNIVersion = versioned, cniVersion
+		raw = versioned
 	}
-	decoded, err := version.NewResult(head.CNIVersion, raw)
+	decoded, err := version.NewResult(cniVersion, raw)
 	if err != nil {
 		return nil, fmt.Errorf("decode prevResult: %w", err)
 	}
@@ -78,7 +85,7 @@ func Parse(raw []byte, cniVersion string) (*Prev, error) {
 	}
 	prev.Result, err = types100.NewResultFromResult(decoded)
 	if err != nil {
-		return nil, fmt.Errorf("convert prevResult from version %s: %w", head.CNIVersion, err)
+		return nil, fmt.Errorf("convert prevResult from version %s: %w", cniVersion, err)
 	}
 	return prev, representable(prev.Result)
 }
@@ -92,6 +99,9 @@ func Encode(result *types100.Result, cniVersion string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("convert Result to version %s: %w", cniVersion, err)
 	}
+	if newest, ok := converted.(*types100.Result); ok {
+		return encodeNewest(newest)
+	}
 	var out bytes.Buffer
 	if err := converted.PrintTo(&out); err != nil {
 		return nil, fmt.Errorf("encode Result: %w", err)
@@ -99,25 +109,40 @@ func Encode(result *types100.Result, cniVersion string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// withVersion gives raw with a cniVersion.
-func withVersion(raw []byte, cniVersion string) ([]byte, error) {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &keys); err != nil {
-		return nil, fmt.Errorf("decode prevResult: %w", err)
+// encodeNewest encodes as the library does, without its way through a map, which
+// serves only to leave out an empty dns.
+func encodeNewest(result *types100.Result) ([]byte, error) {
+	type fields types100.Result // without the library's MarshalJSON
+	document := struct {
+		*fields
+		DNS *types.DNS `json:"dns,omitempty"`
+	}{fields: (*fields)(result)}
+	if !result.DNS.IsEmpty() {
+		document.DNS = &result.DNS
+	}
+	out, err := json.MarshalIndent(document, "", "    ")
+	if err != nil {
+		return nil, fmt.Errorf("encode Result: %w", err)
+	}
+	return out, nil
+}
+
+// withVersion gives the JSON of keys with a cniVersion.
+func withVersion(keys map[string]json.RawMessage, cniVersion string) ([]byte, error) {
+	if keys == nil {
+		return nil, errors.New("decode prevResult: null is no Result")
 	}
 	quoted, err := json.Marshal(cniVersion)
 	if err != nil {
 		return nil, fmt.Errorf("encode cniVersion: %w", err)
 	}
-	if keys == nil {
-		return nil, errors.New("decode prevResult: null is no Result")
-	}
-	keys["cniVersion"] = quoted
-	versioned, err := json.Marshal(keys)
+	versioned := maps.Clone(keys)
+	versioned["cniVersion"] = quoted
+	raw, err := json.Marshal(versioned)
 	if err != nil {
 		return nil, fmt.Errorf("encode prevResult with its version: %w", err)
 	}
-	return versioned, nil
+	return raw, nil
 }
 
 // dropNulls is R1 for one list. moved has the new position of every entry, -1

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/containernetworking/cni/pkg/utils"
 	"github.com/containernetworking/cni/pkg/version"
+
+	"github.com/result-enricher/result-enricher/enrich/sandbox"
 )
 
 // Name is the CNI type of the plugin and the name of its binary.
@@ -98,11 +99,23 @@ func (p Process) environment() (containerID, netns, ifName string, err error) {
 	if len(missing) > 0 {
 		return "", "", "", fmt.Errorf("%w: %s not set", errEnvironment, strings.Join(missing, ", "))
 	}
-	if e := utils.ValidateContainerID(containerID); e != nil {
-		return "", "", "", fmt.Errorf("%w: CNI_CONTAINERID: %w", errEnvironment, e)
+	if !validContainerID(containerID) {
+		return "", "", "", fmt.Errorf("%w: CNI_CONTAINERID %q must be letters, digits, _ . - and start with a letter or digit", errEnvironment, containerID)
 	}
-	if e := utils.ValidateInterfaceName(ifName); e != nil {
-		return "", "", "", fmt.Errorf("%w: CNI_IFNAME: %w", errEnvironment, e)
+	if !sandbox.PossibleName(ifName) {
+		return "", "", "", fmt.Errorf("%w: CNI_IFNAME %q is no name of an interface", errEnvironment, ifName)
 	}
 	return containerID, netns, ifName, nil
+}
+
+// validContainerID is the specification's rule (section 2, "Parameters"). The
+// library checks it with a regular expression, which every start would compile.
+func validContainerID(id string) bool {
+	for i, r := range id {
+		alphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !alphanumeric && (i == 0 || r != '_' && r != '.' && r != '-') {
+			return false
+		}
+	}
+	return id != ""
 }

@@ -81,9 +81,9 @@ var _ = Describe("errors under both policies", func() {
 		Entry("no container ID", map[string]string{"CNI_CONTAINERID": ""}, "CNI_CONTAINERID not set"),
 		Entry("no namespace", map[string]string{"CNI_NETNS": ""}, "CNI_NETNS not set"),
 		Entry("no interface name", map[string]string{"CNI_IFNAME": ""}, "CNI_IFNAME not set"),
-		Entry("a container ID with a slash", map[string]string{"CNI_CONTAINERID": "../x"}, "containerID"),
-		Entry("an interface name that is none", map[string]string{"CNI_IFNAME": "a/b"}, "interface name"),
-		Entry("a long interface name", map[string]string{"CNI_IFNAME": "abcdefghijklmnop"}, "interface name"),
+		Entry("a container ID with a slash", map[string]string{"CNI_CONTAINERID": "../x"}, `CNI_CONTAINERID "../x"`),
+		Entry("an interface name that is none", map[string]string{"CNI_IFNAME": "a/b"}, `CNI_IFNAME "a/b"`),
+		Entry("a long interface name", map[string]string{"CNI_IFNAME": "abcdefghijklmnop"}, "CNI_IFNAME"),
 	)
 
 	DescribeTable("what stdin holds", func(stdin string, code int, complaints ...string) {

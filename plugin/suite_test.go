@@ -7,25 +7,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/result-enricher/result-enricher/internal/host"
 	"github.com/result-enricher/result-enricher/internal/isolate"
-	"github.com/result-enricher/result-enricher/internal/podns"
 )
 
 // binary is the plugin, built for the suite as it is built for users.
 var binary string
 
 func TestMain(m *testing.M) {
-	if slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.fuzz") }) {
-		// Fuzzing needs no namespaces, and its workers inherit descriptors.
-		os.Exit(m.Run())
-	}
 	os.Exit(isolate.TestMain(build, func(dir string) int {
 		binary = filepath.Join(dir, "result-enricher")
 		return m.Run()
@@ -47,6 +41,14 @@ func TestPlugin(t *testing.T) {
 	RunSpecs(t, "plugin")
 }
 
+var survey host.Survey
+
+var _ = BeforeSuite(func() {
+	var err error
+	survey, err = host.Begin()
+	Expect(err).NotTo(HaveOccurred())
+})
+
 var _ = AfterSuite(func() {
-	Expect(podns.Leftovers()).To(BeEmpty())
+	Expect(survey.Leftovers()).To(BeEmpty())
 })

@@ -104,7 +104,7 @@ func (r *reader) observe(request Request) (enrich.Observation, error) {
 // link reads one link by its name. Other links that carry the name as an
 // alternative name are not it: the kernel's look-up finds them too.
 func (r *reader) link(name string) (*netlink.LinkAttrs, error) {
-	if !possibleName(name) {
+	if !PossibleName(name) {
 		// The library answers the kernel's EINVAL with a dump of all links.
 		return nil, fmt.Errorf("%w: %q is no name of a link", ErrNoLink, name)
 	}
@@ -250,8 +250,9 @@ func (r *reader) arm() error {
 	return classify(r.conn.SetSocketTimeout(left))
 }
 
-// possibleName follows the kernel's dev_valid_name.
-func possibleName(name string) bool {
+// PossibleName reports whether a link can have the name: the kernel's
+// dev_valid_name, and no colon, which it keeps for labels of addresses.
+func PossibleName(name string) bool {
 	return name != "" && len(name) < unix.IFNAMSIZ && name != "." && name != ".." &&
 		!strings.ContainsAny(name, "/:\x00 \t\n\v\f\r")
 }

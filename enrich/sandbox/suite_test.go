@@ -9,8 +9,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/result-enricher/result-enricher/internal/host"
 	"github.com/result-enricher/result-enricher/internal/isolate"
-	"github.com/result-enricher/result-enricher/internal/podns"
 )
 
 func TestMain(m *testing.M) {
@@ -22,6 +22,14 @@ func TestSandbox(t *testing.T) {
 	RunSpecs(t, "sandbox")
 }
 
+var survey host.Survey
+
+var _ = BeforeSuite(func() {
+	var err error
+	survey, err = host.Begin()
+	Expect(err).NotTo(HaveOccurred())
+})
+
 var _ = AfterSuite(func() {
-	Expect(podns.Leftovers()).To(BeEmpty())
+	Expect(survey.Leftovers()).To(BeEmpty())
 })

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/result-enricher/result-enricher/e2e/cluster/internal/stack"
+)
+
+var _ = Describe("the real multus, thin", Ordered, func() {
+	multusSpecs("thin", stack.WriteThinMultus)
+})
