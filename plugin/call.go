@@ -169,14 +169,7 @@ func (c *call) observe(prev *enrich.Prev) enrich.Observation {
 		return enrich.Observation{Err: err}
 	}
 	defer s.Close()
-	own := s.Same(enrich.OtherSandboxes(prev, c.Call))
-	obs := s.Observe(sandbox.Request{
-		IfName:        c.IfName,
-		Links:         enrich.LinksWanted(prev, c.Call, own),
-		DefaultRoutes: c.config.Gateways,
-	})
-	obs.OwnSandboxes = own
-	return obs
+	return s.Look(prev, c.Call, enrich.Options{Gateways: c.config.Gateways})
 }
 
 // check is CHECK. Under the policy "ignore" it only warns: CRI-O runs it right

@@ -5,9 +5,9 @@
 // [enrich.Observation] that the rules work on.
 //
 // It reads and never writes. It reads the pod link by name, the addresses of
-// the namespace, the default routes when they are wanted, and further links by
-// name one by one; it never dumps links, neither the host's nor the sandbox's,
-// so that its cost does not grow with the node.
+// that link, the default routes when they are wanted, and further links by name
+// one by one; it never dumps links, neither the host's nor the sandbox's, so that
+// its cost does not grow with the node.
 //
 // The convention it relies on: one netlink socket is opened inside the
 // namespace and used from outside; no code runs in there, and the calling

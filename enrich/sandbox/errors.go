@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,20 +30,18 @@ var (
 
 // classify adds the sentinel of this package that fits the cause.
 func classify(err error) error {
-	var notFound netlink.LinkNotFoundError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &notFound), errors.Is(err, unix.ENODEV):
+	case errors.Is(err, unix.ENODEV):
 		return fmt.Errorf("%w: %w", ErrNoLink, err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return fmt.Errorf("%w: %w", ErrNoNamespace, err)
-	case errors.Is(err, netlink.ErrDumpInterrupted), errors.Is(err, os.ErrDeadlineExceeded),
+	case errors.Is(err, errDumpInterrupted), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		// A socket's receive timeout shows as EAGAIN.
 		return fmt.Errorf("%w: %w", ErrInterrupted, err)
-	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), unix.EPERM.Error()):
-		// The library flattens the error of setns into text.
+	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: %w", ErrNotPermitted, err)
 	default:
 		return err

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -13,50 +12,51 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/result-enricher/result-enricher/enrich"
 )
 
-// fakeConn answers in the place of the kernel. Every list call takes the next
-// fault of its queue; the last one stays.
+// fakeConn answers in the place of the kernel. Every call takes the next fault
+// of its queue; the last one stays.
 type fakeConn struct {
-	links      map[string]netlink.LinkAttrs
+	links      map[string]linkState
 	linkFaults []error
-	addrs      []netlink.Addr
+	addrs      []netip.Addr
 	addrFaults []error
-	routes     []netlink.Route
+	routes     []enrich.DefaultRoute
 	routeFault error
 	asked      []string
 	// whileListing happens during the dump of the addresses.
 	whileListing func()
 }
 
-func (f *fakeConn) LinkByName(name string) (netlink.Link, error) {
+func (f *fakeConn) Link(name string) (linkState, error) {
 	f.asked = append(f.asked, "link "+name)
 	if err := next(&f.linkFaults); err != nil {
-		return nil, err
+		return linkState{}, err
 	}
-	attrs, ok := f.links[name]
+	state, ok := f.links[name]
 	if !ok {
-		return nil, netlink.LinkNotFoundError{}
+		return linkState{}, unix.ENODEV
 	}
-	return &netlink.Device{LinkAttrs: attrs}, nil
+	return state, nil
 }
 
-func (f *fakeConn) AddrList(link netlink.Link, family int) ([]netlink.Addr, error) {
-	f.asked = append(f.asked, fmt.Sprintf("addresses of %d, family %d", link.Attrs().Index, family))
+func (f *fakeConn) Addresses(index int) ([]netip.Addr, error) {
+	f.asked = append(f.asked, fmt.Sprintf("addresses of %d", index))
 	if f.whileListing != nil {
 		f.whileListing()
 	}
 	return f.addrs, next(&f.addrFaults)
 }
 
-func (f *fakeConn) RouteListFiltered(int, *netlink.Route, uint64) ([]netlink.Route, error) {
-	f.asked = append(f.asked, "routes")
+func (f *fakeConn) DefaultRoutes(index int) ([]enrich.DefaultRoute, error) {
+	f.asked = append(f.asked, fmt.Sprintf("routes of %d", index))
 	return f.routes, f.routeFault
 }
 
-func (f *fakeConn) SetSocketTimeout(time.Duration) error { return nil }
+func (f *fakeConn) SetTimeout(time.Duration) error { return nil }
 
 func next(faults *[]error) error {
 	if len(*faults) == 0 {
@@ -69,19 +69,14 @@ func next(faults *[]error) error {
 	return fault
 }
 
-func eth0() netlink.LinkAttrs {
-	return netlink.LinkAttrs{Index: 7, Name: "eth0", MTU: 1450, HardwareAddr: net.HardwareAddr{0, 0, 0x5e, 0, 0x53, 1}}
+func eth0() linkState {
+	return linkState{index: 7, name: "eth0", mtu: 1450, mac: net.HardwareAddr{0, 0, 0x5e, 0, 0x53, 1}}
 }
 
-func addr(cidr string) netlink.Addr {
-	ip, network, err := net.ParseCIDR(cidr)
-	Expect(err).NotTo(HaveOccurred())
-	network.IP = ip
-	return netlink.Addr{IPNet: network}
-}
+var addr = netip.MustParseAddr
 
 func podOnly() *fakeConn {
-	return &fakeConn{links: map[string]netlink.LinkAttrs{"eth0": eth0()}}
+	return &fakeConn{links: map[string]linkState{"eth0": eth0()}}
 }
 
 // within gives a reader with a deadline that a spec does not reach, and one
@@ -95,21 +90,21 @@ func within(conn *fakeConn, left time.Duration) *reader {
 var _ = Describe("reading", func() {
 	It("asks for the pod link and its addresses, and nothing else", func() {
 		conn := podOnly()
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32"), addr("2001:db8::10/64")}
+		conn.addrs = []netip.Addr{addr("192.0.2.10"), addr("2001:db8::10")}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0"})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(conn.asked).To(Equal([]string{"link eth0", "addresses of 7, family 0"}))
+		Expect(conn.asked).To(Equal([]string{"link eth0", "addresses of 7"}))
 		Expect(obs.Link.MAC).To(Equal("00:00:5e:00:53:01"))
 		Expect(obs.Link.MTU).To(Equal(1450))
 		Expect(obs.Link.ParentDevice).To(BeFalse())
 		Expect(obs.Link.AddressesComplete).To(BeTrue())
-		Expect(obs.Link.Addresses).To(Equal([]netip.Addr{netip.MustParseAddr("192.0.2.10"), netip.MustParseAddr("2001:db8::10")}))
+		Expect(obs.Link.Addresses).To(Equal([]netip.Addr{addr("192.0.2.10"), addr("2001:db8::10")}))
 	})
 
 	It("repeats an interrupted dump until it is whole", func() {
 		conn := podOnly()
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32")}
-		conn.addrFaults = []error{netlink.ErrDumpInterrupted, netlink.ErrDumpInterrupted, nil}
+		conn.addrs = []netip.Addr{addr("192.0.2.10")}
+		conn.addrFaults = []error{errDumpInterrupted, errDumpInterrupted, nil}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0"})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obs.Link.AddressesComplete).To(BeTrue())
@@ -118,12 +113,12 @@ var _ = Describe("reading", func() {
 
 	It("calls what is interrupted to the deadline a part", func() {
 		conn := podOnly()
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32")}
-		conn.addrFaults = []error{netlink.ErrDumpInterrupted}
+		conn.addrs = []netip.Addr{addr("192.0.2.10")}
+		conn.addrFaults = []error{errDumpInterrupted}
 		obs, err := within(conn, 20*time.Millisecond).observe(Request{IfName: "eth0"})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obs.Link.AddressesComplete).To(BeFalse())
-		Expect(obs.Link.Addresses).To(ConsistOf(netip.MustParseAddr("192.0.2.10")))
+		Expect(obs.Link.Addresses).To(ConsistOf(addr("192.0.2.10")))
 	})
 
 	It("says that it was interrupted when the time is over before it began", func() {
@@ -140,16 +135,23 @@ var _ = Describe("reading", func() {
 		Expect(err).To(MatchError(ErrInterrupted))
 	})
 
+	It("nor for the kernel's word that it is gone", func() {
+		conn := podOnly()
+		conn.addrFaults = []error{unix.ENODEV}
+		_, err := within(conn, time.Hour).observe(Request{IfName: "eth0"})
+		Expect(err).To(MatchError(ErrInterrupted))
+	})
+
 	It("nor about one that was replaced", func() {
 		conn := podOnly()
-		conn.whileListing = func() { conn.links["eth0"] = netlink.LinkAttrs{Index: 8, Name: "eth0"} }
+		conn.whileListing = func() { conn.links["eth0"] = linkState{index: 8, name: "eth0"} }
 		_, err := within(conn, time.Hour).observe(Request{IfName: "eth0"})
 		Expect(err).To(MatchError(ErrInterrupted))
 	})
 
 	It("does not take an alternative name for the name", func() {
 		conn := podOnly()
-		conn.links["eth0"] = netlink.LinkAttrs{Index: 7, Name: "enp1s0"}
+		conn.links["eth0"] = linkState{index: 7, name: "enp1s0"}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0"})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obs.Link).To(BeNil())
@@ -158,7 +160,7 @@ var _ = Describe("reading", func() {
 	DescribeTable("asks nobody for what is no name of a link", func(name string) {
 		conn := podOnly()
 		conn.links["eth0"] = eth0()
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32")}
+		conn.addrs = []netip.Addr{addr("192.0.2.10")}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0", Links: []string{name}})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obs.MACs).To(BeEmpty())
@@ -170,9 +172,9 @@ var _ = Describe("reading", func() {
 
 	It("reads further links one by one, and leaves out those that are none or have no mac", func() {
 		conn := podOnly()
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32")}
-		conn.links["net1"] = netlink.LinkAttrs{Index: 8, Name: "net1", HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 0, 1}}
-		conn.links["tunl0"] = netlink.LinkAttrs{Index: 9, Name: "tunl0", HardwareAddr: net.HardwareAddr{192, 0, 2, 1}}
+		conn.addrs = []netip.Addr{addr("192.0.2.10")}
+		conn.links["net1"] = linkState{index: 8, name: "net1", mac: net.HardwareAddr{2, 0, 0, 0, 0, 1}}
+		conn.links["tunl0"] = linkState{index: 9, name: "tunl0", mac: net.HardwareAddr{192, 0, 2, 1}}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0", Links: []string{"net1", "gone", "tunl0"}})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obs.MACs).To(Equal(map[string]string{"net1": "02:00:00:00:00:01"}))
@@ -182,38 +184,24 @@ var _ = Describe("reading", func() {
 	It("has no mac for a pod link whose address is not 6 bytes long", func() {
 		conn := podOnly()
 		infiniband := eth0()
-		infiniband.HardwareAddr = make(net.HardwareAddr, 20)
-		infiniband.ParentDev = "0000:08:06.3"
+		infiniband.mac = make(net.HardwareAddr, 20)
+		infiniband.parentDevice = true
 		conn.links["eth0"] = infiniband
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32")}
+		conn.addrs = []netip.Addr{addr("192.0.2.10")}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0"})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(obs.Link.MAC).To(BeEmpty())
 		Expect(obs.Link.ParentDevice).To(BeTrue())
 	})
 
-	It("keeps only unicast default routes of any metric through the pod link", func() {
+	It("asks for routes only when they are wanted", func() {
 		conn := podOnly()
-		conn.addrs = []netlink.Addr{addr("192.0.2.10/32")}
-		gw := net.IPv4(169, 254, 1, 1)
-		zero := addr("0.0.0.0/0").IPNet
-		conn.routes = []netlink.Route{
-			{LinkIndex: 7, Type: unix.RTN_UNICAST, Family: netlink.FAMILY_V4, Gw: gw, Priority: 3},
-			{LinkIndex: 7, Type: unix.RTN_UNICAST, Family: netlink.FAMILY_V4, Dst: zero, Priority: 4},
-			{LinkIndex: 7, Type: unix.RTN_UNICAST, Family: netlink.FAMILY_V4, Dst: addr("0.0.0.0/1").IPNet, Gw: gw},
-			{LinkIndex: 8, Type: unix.RTN_UNICAST, Family: netlink.FAMILY_V4, Gw: gw},
-			{LinkIndex: 7, Type: unix.RTN_BLACKHOLE, Family: netlink.FAMILY_V4, Gw: gw},
-			{Type: unix.RTN_UNICAST, Family: netlink.FAMILY_V6, Priority: 1024, MultiPath: []*netlink.NexthopInfo{
-				{LinkIndex: 8, Gw: net.ParseIP("fe80::8")}, {LinkIndex: 7, Gw: net.ParseIP("fe80::7")},
-			}},
-		}
+		conn.addrs = []netip.Addr{addr("192.0.2.10")}
+		conn.routes = []enrich.DefaultRoute{{NextHop: addr("169.254.1.1")}}
 		obs, err := within(conn, time.Hour).observe(Request{IfName: "eth0", DefaultRoutes: true})
 		Expect(err).NotTo(HaveOccurred())
-		var routes []string
-		for _, r := range obs.Link.DefaultRoutes {
-			routes = append(routes, fmt.Sprint(r.NextHop, " ", r.Metric, " ", r.IPv6))
-		}
-		Expect(routes).To(Equal([]string{"169.254.1.1 3 false", "invalid IP 4 false", "fe80::7 1024 true"}))
+		Expect(conn.asked).To(Equal([]string{"link eth0", "addresses of 7", "routes of 7"}))
+		Expect(obs.Link.DefaultRoutes).To(Equal(conn.routes))
 	})
 
 	DescribeTable("tells causes apart", func(fault, want error) {
@@ -223,11 +211,10 @@ var _ = Describe("reading", func() {
 		Expect(err).To(MatchError(want))
 		Expect(err).To(MatchError(fault), "the cause stays in the chain")
 	},
-		Entry("interrupted", netlink.ErrDumpInterrupted, ErrInterrupted),
+		Entry("interrupted", errDumpInterrupted, ErrInterrupted),
 		Entry("a socket's timeout", unix.EAGAIN, ErrInterrupted),
 		Entry("not permitted", unix.EPERM, ErrNotPermitted),
 		Entry("denied", fs.ErrPermission, ErrNotPermitted),
-		Entry("setns, whose error the library flattens", errors.New("failed to set into network namespace 3: operation not permitted"), ErrNotPermitted),
 	)
 
 	It("hands on what it cannot tell", func() {

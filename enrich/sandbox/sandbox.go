@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
@@ -53,14 +52,13 @@ func (s *Sandbox) open(ctx context.Context) error {
 	if err != nil || kind != unix.CLONE_NEWNET {
 		return ErrNotNamespace
 	}
-	// Without a family the library opens a socket for each that it knows.
-	handle, err := netlink.NewHandleAt(s.ns, unix.NETLINK_ROUTE)
+	conn, err := dial(s.ns)
 	if err != nil {
 		return classify(err)
 	}
 	closeNS := s.close
-	s.close = func() { handle.Close(); closeNS() }
-	s.reader = reader{ctx: ctx, conn: handle}
+	s.close = func() { conn.Close(); closeNS() }
+	s.reader = reader{ctx: ctx, conn: conn}
 	return nil
 }
 

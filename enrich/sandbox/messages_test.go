@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// message is a header of zeros with a few bytes set, and attributes.
+func message(header int, set map[int]byte, attrs ...*nl.RtAttr) []byte {
+	data := make([]byte, header)
+	for at, value := range set {
+		data[at] = value
+	}
+	for _, a := range attrs {
+		data = append(data, a.Serialize()...)
+	}
+	return data
+}
+
+func text(kind int, s string) *nl.RtAttr { return nl.NewRtAttr(kind, nl.ZeroTerminated(s)) }
+
+var _ = Describe("messages", func() {
+	It("keep what a name holds, whatever bytes it has", func() {
+		state, err := parseLink(message(unix.SizeofIfInfomsg, map[int]byte{4: 7}, text(unix.IFLA_IFNAME, "a\x1b[2J\"\xff")))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(state.name).To(Equal("a\x1b[2J\"\xff"))
+		Expect(state.index).To(Equal(7))
+	})
+
+	It("have no mac where it is all zero", func() {
+		state, err := parseLink(message(unix.SizeofIfInfomsg, nil, nl.NewRtAttr(unix.IFLA_ADDRESS, make([]byte, 6))))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(state.mac).To(BeEmpty())
+	})
+
+	It("tell a device behind the link", func() {
+		state, err := parseLink(message(unix.SizeofIfInfomsg, nil, text(unix.IFLA_PARENT_DEV_NAME, "0000:08:06.3")))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(state.parentDevice).To(BeTrue())
+	})
+
+	It("give the local address, not the peer's, in its shortest form", func() {
+		mapped := netip.MustParseAddr("::ffff:192.0.2.10").As16()
+		index, addr, err := parseAddress(message(unix.SizeofIfAddrmsg, map[int]byte{4: 9},
+			nl.NewRtAttr(unix.IFA_LOCAL, mapped[:]), nl.NewRtAttr(unix.IFA_ADDRESS, []byte{192, 0, 2, 1})))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(index).To(Equal(9))
+		Expect(addr.String()).To(Equal("192.0.2.10"))
+	})
+
+	It("are refused when they end early", func() {
+		_, err := parseLink(make([]byte, 3))
+		Expect(err).To(MatchError(errShort))
+		_, _, err = parseAddress(append(make([]byte, unix.SizeofIfAddrmsg), 200, 0, 1, 0))
+		Expect(err).To(MatchError(errShort))
+	})
+})
+
+// nextHop is a hop of a multipath route.
+type nextHop struct {
+	index int
+	gw    string
+}
+
+func multipath(hops ...nextHop) *nl.RtAttr {
+	var value []byte
+	for _, h := range hops {
+		hop := &nl.RtNexthop{RtNexthop: unix.RtNexthop{Ifindex: int32(h.index)}, Children: []nl.NetlinkRequestData{gateway(h.gw)}}
+		value = append(value, hop.Serialize()...)
+	}
+	return nl.NewRtAttr(unix.RTA_MULTIPATH, value)
+}
+
+var _ = DescribeTable("a route",
+	func(set map[int]byte, want string, attrs ...*nl.RtAttr) {
+		// Family, dst_len, src_len, tos, table, protocol, scope, type.
+		header := map[int]byte{0: unix.AF_INET, 4: unix.RT_TABLE_MAIN, 7: unix.RTN_UNICAST}
+		for at, value := range set {
+			header[at] = value
+		}
+		route, ok, err := parseDefaultRoute(message(unix.SizeofRtMsg, header, attrs...), 7)
+		Expect(err).NotTo(HaveOccurred())
+		got := "none"
+		if ok {
+			got = fmt.Sprintf("%v via %v metric %d", map[bool]string{true: "IPv6", false: "IPv4"}[route.IPv6], route.NextHop, route.Metric)
+		}
+		Expect(got).To(Equal(want))
+	},
+	Entry("through the link", nil, "IPv4 via 169.254.1.1 metric 3", through(7), gateway("169.254.1.1"), metric(3)),
+	Entry("without a gateway", nil, "IPv4 via invalid IP metric 0", through(7)),
+	Entry("through another link", nil, "none", through(8), gateway("169.254.1.1")),
+	Entry("to half of the Internet", map[int]byte{1: 1}, "none", through(7), gateway("169.254.1.1")),
+	Entry("that is a blackhole", map[int]byte{7: unix.RTN_BLACKHOLE}, "none", through(7)),
+	Entry("of another table", map[int]byte{4: 100}, "none", through(7)),
+	Entry("with a hop through the link", nil, "IPv4 via 192.0.2.7 metric 0", multipath(nextHop{8, "192.0.2.8"}, nextHop{7, "192.0.2.7"}, nextHop{7, "192.0.2.77"})),
+	Entry("with hops through others", nil, "none", multipath(nextHop{8, "192.0.2.8"}, nextHop{9, "192.0.2.9"})),
+)
+
+func through(index uint32) *nl.RtAttr { return nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(index)) }
+func metric(m uint32) *nl.RtAttr      { return nl.NewRtAttr(unix.RTA_PRIORITY, nl.Uint32Attr(m)) }
+func gateway(gw string) *nl.RtAttr    { return nl.NewRtAttr(unix.RTA_GATEWAY, net.ParseIP(gw).To4()) }
+
+var _ = Describe("the socket", func() {
+	It("asks for the addresses of one link, however many others there are", func() {
+		ns := newPod("192.0.2.10/24")
+		peer, err := ns.Netlink.LinkByName("peer0")
+		Expect(err).NotTo(HaveOccurred())
+		for i := range 200 {
+			a, err := netlink.ParseAddr(fmt.Sprintf("198.51.100.%d/24", i+1))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(ns.Netlink.AddrAdd(peer, a)).To(Succeed())
+		}
+		fd, err := netns.GetFromPath(ns.Path)
+		Expect(err).NotTo(HaveOccurred())
+		defer fd.Close()
+		s, err := dial(fd)
+		Expect(err).NotTo(HaveOccurred())
+		defer s.Close()
+		Expect(s.SetTimeout(time.Minute)).To(Succeed())
+
+		peers, err := s.Addresses(peer.Attrs().Index)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(peers)).To(BeNumerically(">=", 200))
+
+		link, err := s.Link("eth0")
+		Expect(err).NotTo(HaveOccurred())
+		messages := 0
+		request := nl.NewNetlinkRequest(unix.RTM_GETADDR, unix.NLM_F_DUMP)
+		header := nl.NewIfAddrmsg(unix.AF_INET)
+		header.Index = uint32(link.index)
+		request.AddData(header)
+		Expect(s.exchange(request, func([]byte) error { messages++; return nil })).To(Succeed())
+		Expect(messages).To(Equal(1), "the kernel filters")
+
+		_, err = s.Link("gone")
+		Expect(err).To(MatchError(unix.ENODEV))
+		_, err = s.Addresses(1 << 20)
+		Expect(err).To(MatchError(unix.ENODEV))
+	})
+})
+
+// FuzzMessages gives the parsers any bytes, as if the kernel had sent them.
+func FuzzMessages(f *testing.F) {
+	f.Add(message(unix.SizeofIfInfomsg, map[int]byte{4: 7}, text(unix.IFLA_IFNAME, "eth0"), nl.NewRtAttr(unix.IFLA_ADDRESS, make([]byte, 20))))
+	f.Add(message(unix.SizeofIfAddrmsg, map[int]byte{4: 7}, nl.NewRtAttr(unix.IFA_LOCAL, []byte{192, 0, 2, 10})))
+	f.Add(message(unix.SizeofRtMsg, map[int]byte{0: unix.AF_INET, 4: unix.RT_TABLE_MAIN, 7: unix.RTN_UNICAST}, multipath(nextHop{7, "192.0.2.7"})))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		state, err := parseLink(data)
+		if err == nil && len(state.name) > len(data) {
+			t.Errorf("a name of %d bytes from %d", len(state.name), len(data))
+		}
+		if _, addr, err := parseAddress(data); err == nil && addr.Is4In6() {
+			t.Errorf("%v is not in its shortest form", addr)
+		}
+		if route, ok, err := parseDefaultRoute(data, 7); (err != nil || !ok) && ok {
+			t.Errorf("%v and %v", route, err)
+		} else if ok && data[1] != 0 {
+			t.Errorf("a prefix of %d bits is no default route", data[1])
+		}
+	})
+}

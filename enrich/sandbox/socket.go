@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// errDumpInterrupted says that the kernel marked a dump: something changed while
+// it was made, and entries may be missing from it.
+var errDumpInterrupted = errors.New("dump interrupted by a change")
+
+// receiveSize is the most that the kernel puts into one datagram of a dump
+// (NLMSG_GOODSIZE and max_recvmsg_len are bounded by it).
+const receiveSize = 32 << 10
+
+// socket is a netlink socket inside a namespace. Messages and attributes are the
+// library's, sending and receiving are not: the library's handle receives into
+// 64 KiB on the stack and through the runtime's poller, which a process of two
+// milliseconds feels, and cannot ask for the addresses of one link.
+type socket struct {
+	fd  int
+	seq uint32
+	buf []byte
+}
+
+// dial opens a socket in the namespace. The calling thread is back in its own
+// namespace afterwards; where that fails it is given up with its goroutine.
+func dial(ns netns.NsHandle) (*socket, error) {
+	runtime.LockOSThread()
+	own, err := netns.Get()
+	if err != nil {
+		runtime.UnlockOSThread()
+		return nil, fmt.Errorf("open the own namespace: %w", err)
+	}
+	defer unix.Close(int(own))
+	if err := netns.Set(ns); err != nil {
+		runtime.UnlockOSThread()
+		return nil, fmt.Errorf("enter the namespace: %w", err)
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if back := netns.Set(own); back != nil {
+		return nil, fmt.Errorf("return to the own namespace: %w", back)
+	}
+	runtime.UnlockOSThread()
+	if err != nil {
+		return nil, fmt.Errorf("open a netlink socket: %w", err)
+	}
+	// Strict checking makes the kernel heed the link in a request for addresses
+	// and the table in one for routes. Before Linux 4.20 there is none, and more
+	// comes than was asked for; the reader leaves it out.
+	if err := unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_GET_STRICT_CHK, 1); err != nil && !errors.Is(err, unix.ENOPROTOOPT) {
+		unix.Close(fd)
+		return nil, fmt.Errorf("ask for strict checking: %w", err)
+	}
+	return &socket{fd: fd, buf: make([]byte, receiveSize)}, nil
+}
+
+func (s *socket) Close() { unix.Close(s.fd) }
+
+// SetTimeout bounds every following send and receive.
+func (s *socket) SetTimeout(left time.Duration) error {
+	tv := unix.NsecToTimeval(left.Nanoseconds())
+	return errors.Join(
+		os.NewSyscallError("setsockopt", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv)),
+		os.NewSyscallError("setsockopt", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv)),
+	)
+}
+
+// exchange sends a request and gives every message of the answer to handle. The
+// data is valid during the call only. The error is the kernel's errno, or
+// errDumpInterrupted after a dump that was read to its end.
+func (s *socket) exchange(request *nl.NetlinkRequest, handle func(data []byte) error) error {
+	s.seq++
+	request.Seq = s.seq
+	if err := unix.Sendto(s.fd, request.Serialize(), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return os.NewSyscallError("sendto", err)
+	}
+	interrupted := false
+	for {
+		messages, err := s.receive()
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if m.Header.Seq != s.seq {
+				// The rest of an answer that was given up.
+				continue
+			}
+			interrupted = interrupted || m.Header.Flags&unix.NLM_F_DUMP_INTR != 0
+			switch m.Header.Type {
+			case unix.NLMSG_DONE, unix.NLMSG_ERROR:
+				if err := errnoOf(m.Data); err != nil {
+					return err
+				}
+				if interrupted {
+					return errDumpInterrupted
+				}
+				return nil
+			}
+			if err := handle(m.Data); err != nil {
+				return err
+			}
+			if m.Header.Flags&unix.NLM_F_MULTI == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+// receive reads one datagram of the kernel's.
+func (s *socket) receive() ([]syscall.NetlinkMessage, error) {
+	for {
+		n, from, err := unix.Recvfrom(s.fd, s.buf, unix.MSG_TRUNC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, os.NewSyscallError("recvfrom", err)
+		case n > len(s.buf):
+			return nil, fmt.Errorf("receive from netlink: a message of %d bytes is longer than the kernel's longest", n)
+		}
+		if sender, ok := from.(*unix.SockaddrNetlink); !ok || sender.Pid != nl.PidKernel {
+			// Anybody in the namespace may write to the socket.
+			continue
+		}
+		messages, err := syscall.ParseNetlinkMessage(s.buf[:n])
+		if err != nil {
+			return nil, fmt.Errorf("parse what netlink sent: %w", err)
+		}
+		return messages, nil
+	}
+}
+
+// errnoOf reads the end of an answer: a negative errno, or 0. The end of a dump
+// may have none.
+func errnoOf(data []byte) error {
+	if len(data) < 4 {
+		return nil
+	}
+	if errno := int32(nl.NativeEndian().Uint32(data)); errno != 0 {
+		return syscall.Errno(-errno)
+	}
+	return nil
+}
