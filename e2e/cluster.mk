@@ -35,3 +35,4 @@ e2e-packages: ## install the Debian packages that end-to-end tests run
 .PHONY: e2e-cluster
 e2e-cluster: e2e-packages e2e-binaries ## run the plugin under real Calico, real multus and a real node
 	cd e2e/cluster && go test $(RACE) -count=1 -timeout 20m -v . $(SPECS)
+	PATH="$(E2E_BIN):$$PATH" go test -count=1 ./examples $(SPECS)

@@ -85,6 +85,18 @@ var _ = Describe("versions", func() {
 	})
 })
 
+var _ = DescribeTable("a right Result", func(version, prev string) {
+	newPod("cni-right", []fieldcase.Link{podLink}, nil)
+	a := start(environment("ADD", "/run/netns/cni-right"), conf("0.4.0", "", `{`+version+prev))
+	Expect(a.stdout).To(MatchJSON(`{"cniVersion":"0.4.0",` + prev))
+	Expect(a.stderr).To(BeEmpty(), "nothing was repaired")
+},
+	Entry("of another version is converted", `"cniVersion":"0.3.1",`, right),
+	Entry("without a version gets one", ``, right),
+)
+
+const right = `"interfaces":[{"name":"eth0","mac":"00:00:5e:00:53:01","sandbox":"/run/netns/cni-right"}],"dns":{}}`
+
 var _ = Describe("gateways", func() {
 	It("come from the kernel when they are asked for", func() {
 		ns := newPod("cni-gateways", []fieldcase.Link{podLink}, nil)

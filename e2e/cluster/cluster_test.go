@@ -35,6 +35,7 @@ func TestCluster(t *testing.T) {
 func build(dir string) error {
 	for program, source := range map[string][2]string{
 		"result-enricher": {filepath.Join("..", ".."), "./plugin/result-enricher"},
+		"enrichctl":       {filepath.Join("..", ".."), "./enrichctl"},
 		"pause":           {".", "./internal/pause"},
 	} {
 		cmd := exec.Command("go", "build", "-C", source[0], "-trimpath", "-o", filepath.Join(dir, program), source[1])

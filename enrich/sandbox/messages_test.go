@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/result-enricher/result-enricher/internal/podns"
 )
 
 // message is a header of zeros with a few bytes set, and attributes.
@@ -112,24 +115,37 @@ func through(index uint32) *nl.RtAttr { return nl.NewRtAttr(unix.RTA_OIF, nl.Uin
 func metric(m uint32) *nl.RtAttr      { return nl.NewRtAttr(unix.RTA_PRIORITY, nl.Uint32Attr(m)) }
 func gateway(gw string) *nl.RtAttr    { return nl.NewRtAttr(unix.RTA_GATEWAY, net.ParseIP(gw).To4()) }
 
+// dialPod opens a socket in the namespace for as long as the spec.
+func dialPod(path string) *socket {
+	GinkgoHelper()
+	fd, err := netns.GetFromPath(path)
+	Expect(err).NotTo(HaveOccurred())
+	defer fd.Close()
+	s, err := dial(fd)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(s.Close)
+	Expect(s.SetTimeout(time.Minute)).To(Succeed())
+	return s
+}
+
+// addMany gives a link of the namespace many addresses.
+func addMany(ns *podns.NS, name string, many int) netlink.Link {
+	GinkgoHelper()
+	link, err := ns.Netlink.LinkByName(name)
+	Expect(err).NotTo(HaveOccurred())
+	for i := range many {
+		a, err := netlink.ParseAddr(fmt.Sprintf("10.0.%d.%d/32", i/250, i%250+1))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(ns.Netlink.AddrAdd(link, a)).To(Succeed())
+	}
+	return link
+}
+
 var _ = Describe("the socket", func() {
 	It("asks for the addresses of one link, however many others there are", func() {
 		ns := newPod("192.0.2.10/24")
-		peer, err := ns.Netlink.LinkByName("peer0")
-		Expect(err).NotTo(HaveOccurred())
-		for i := range 200 {
-			a, err := netlink.ParseAddr(fmt.Sprintf("198.51.100.%d/24", i+1))
-			Expect(err).NotTo(HaveOccurred())
-			Expect(ns.Netlink.AddrAdd(peer, a)).To(Succeed())
-		}
-		fd, err := netns.GetFromPath(ns.Path)
-		Expect(err).NotTo(HaveOccurred())
-		defer fd.Close()
-		s, err := dial(fd)
-		Expect(err).NotTo(HaveOccurred())
-		defer s.Close()
-		Expect(s.SetTimeout(time.Minute)).To(Succeed())
-
+		peer := addMany(ns, "peer0", 200)
+		s := dialPod(ns.Path)
 		peers, err := s.Addresses(peer.Attrs().Index)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(peers)).To(BeNumerically(">=", 200))
@@ -148,6 +164,43 @@ var _ = Describe("the socket", func() {
 		Expect(err).To(MatchError(unix.ENODEV))
 		_, err = s.Addresses(1 << 20)
 		Expect(err).To(MatchError(unix.ENODEV))
+	})
+
+	It("notices that something changed during a dump", func() {
+		ns := newPod()
+		// More than one datagram holds, so that the dump is not over when it begins.
+		link := addMany(ns, "eth0", 2000)
+		s := dialPod(ns.Path)
+		request := nl.NewNetlinkRequest(unix.RTM_GETADDR, unix.NLM_F_DUMP)
+		request.AddData(nl.NewIfAddrmsg(unix.AF_INET))
+		change := sync.OnceFunc(func() {
+			a, err := netlink.ParseAddr("198.51.100.1/32")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(ns.Netlink.AddrAdd(link, a)).To(Succeed())
+		})
+		Expect(s.exchange(request, func([]byte) error { change(); return nil })).To(MatchError(errDumpInterrupted))
+
+		addrs, err := s.Addresses(link.Attrs().Index)
+		Expect(err).NotTo(HaveOccurred(), "the next one is whole")
+		Expect(len(addrs)).To(BeNumerically(">=", 2001))
+	})
+
+	It("believes the kernel only", func() {
+		ns := newPod()
+		s := dialPod(ns.Path)
+		_, err := s.Link("lo")
+		Expect(err).NotTo(HaveOccurred())
+		own, err := unix.Getsockname(s.fd)
+		Expect(err).NotTo(HaveOccurred())
+		forged := nl.NewNetlinkRequest(unix.RTM_NEWLINK, 0)
+		forged.Seq = s.seq + 1
+		forged.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
+		forged.AddData(text(unix.IFLA_IFNAME, "forged0"))
+		Expect(unix.Sendto(dialPod(ns.Path).fd, forged.Serialize(), 0, own)).To(Succeed())
+
+		link, err := s.Link("eth0")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(link.name).To(Equal("eth0"))
 	})
 })
 

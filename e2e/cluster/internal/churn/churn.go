@@ -2,12 +2,13 @@
 
 // Package churn keeps pods coming and going, and remembers what became of them.
 //
-// It uses one Deployment of the default namespace, whose oldest running pods it deletes again and again.
+// It uses one Deployment of the default namespace, of whose running pods it deletes some again and again.
 package churn
 
 import (
+	"context"
 	"maps"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -27,56 +28,65 @@ const (
 type Churn struct {
 	api  *stack.APIServer
 	name string
-	stop chan struct{}
+	stop context.CancelFunc
 	done chan struct{}
 
-	// Written by the loop until done is closed.
+	mu       sync.Mutex
 	statuses map[string]string
-	err      error
+
+	// The loop's, until done is closed.
+	err error
 }
 
-// Start makes the Deployment and begins. Stop must be called; it is at the end of the Ginkgo node.
+// Start makes the Deployment and begins. It goes on until Stop, or the end of the running Ginkgo node.
 func Start(api *stack.APIServer, name string, replicas int) *Churn {
 	ginkgo.GinkgoHelper()
-	c := &Churn{api: api, name: name, stop: make(chan struct{}), done: make(chan struct{}), statuses: map[string]string{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &Churn{api: api, name: name, stop: cancel, done: make(chan struct{}), statuses: map[string]string{}}
 	api.Apply(stack.DeploymentObject(name, replicas))
-	go c.loop()
-	ginkgo.DeferCleanup(func() {
-		if c.stop != nil {
-			c.Stop()
-		}
-	})
+	go c.loop(ctx)
+	ginkgo.DeferCleanup(c.end)
 	return c
 }
 
-// Stop ends it and deletes the Deployment. It returns the network-status of every pod that had one, by the pods' names.
+// Stop ends it and deletes the Deployment. It returns the Statuses.
 func (c *Churn) Stop() map[string]string {
 	ginkgo.GinkgoHelper()
-	close(c.stop)
-	c.stop = nil
-	<-c.done
+	c.end()
 	gomega.Expect(c.err).NotTo(gomega.HaveOccurred())
-	// Those that came since the last look.
-	gomega.Expect(c.look()).Error().NotTo(gomega.HaveOccurred())
-	_, err := c.api.Kubectl("delete", "deployment", c.name, "--cascade=foreground", "--timeout=3m")
+	// For the pods that came since the last look.
+	_, err := c.look()
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	_, err = c.api.Kubectl("delete", "deployment", c.name, "--cascade=foreground", "--timeout=3m")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return c.Statuses()
+}
+
+// Statuses returns the network-status of every pod that has had one so far, by the pods' names.
+func (c *Churn) Statuses() map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return maps.Clone(c.statuses)
 }
 
-func (c *Churn) loop() {
+func (c *Churn) end() {
+	c.stop()
+	<-c.done
+}
+
+func (c *Churn) loop(ctx context.Context) {
 	defer close(c.done)
-	stop := c.stop
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
 		select {
-		case <-stop:
+		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		}
 		pods, err := c.look()
 		if err == nil && len(pods) > 0 {
-			_, err = c.api.Kubectl(append([]string{"delete", "pod", "--wait=false"}, pods...)...)
+			_, err = c.api.Kubectl(append([]string{"delete", "pod", "--wait=false", "--ignore-not-found"}, pods...)...)
 		}
 		if err != nil {
 			c.err = err
@@ -91,6 +101,8 @@ func (c *Churn) look() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var running []string
 	for _, pod := range pods {
 		if status := pod.NetworkStatus(); status != "" {
@@ -100,6 +112,5 @@ func (c *Churn) look() ([]string, error) {
 			}
 		}
 	}
-	slices.Sort(running)
 	return running[:min(batch, len(running))], nil
 }

@@ -51,15 +51,7 @@ func Build(version string) *Release {
 	_, err = process.TryOutput(build)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "where modules are missing, run go mod download in the project's directory first")
 
-	policy := filepath.Join(dir, "policy.json")
-	gomega.Expect(os.WriteFile(policy, []byte(`{"default": [{"type": "insecureAcceptAnything"}]}`), 0o600)).To(gomega.Succeed())
-	buildah := func(command string, args ...string) {
-		ginkgo.GinkgoHelper()
-		process.Output(exec.Command("buildah", append([]string{
-			"--root", filepath.Join(dir, "storage"), "--runroot", filepath.Join(dir, "run"), "--storage-driver", "vfs",
-			command, "--signature-policy", policy,
-		}, args...)...))
-	}
+	buildah := stack.Buildah(dir)
 	buildah("bud", "--isolation", "chroot", "--file", filepath.Join(root, "Dockerfile"), "--tag", r.image(), r.Programs)
 	buildah("push", r.image(), fmt.Sprintf("docker-archive:%s:%s", r.archive, r.image()))
 	return r

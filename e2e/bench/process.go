@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// program is one call of a binary, as a runtime makes it.
+type program struct {
+	name  string
+	path  string
+	env   []string
+	stdin string
+}
+
+// cost is what one run of a program took.
+type cost struct {
+	cpu, wall time.Duration
+	// peak memory in KiB.
+	peak int64
+}
+
+// run starts the program and waits for it. A program that fails is an error: the
+// cost of an error is not what the table says.
+func (p program) run() (cost, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(p.path)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.env, strings.NewReader(p.stdin), &stdout, &stderr
+	start := time.Now()
+	err := cmd.Run()
+	wall := time.Since(start)
+	if err != nil {
+		return cost{}, fmt.Errorf("run %s: %w: %s%s", p.name, err, stdout.String(), stderr.String())
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return cost{}, fmt.Errorf("run %s: no resource usage on this system", p.name)
+	}
+	return cost{
+		cpu:  cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		wall: wall,
+		peak: usage.Maxrss,
+	}, nil
+}
+
+// inTurn runs the programs one after the other, rounds times, after some runs that
+// do not count. The costs are those of programs[i] at i.
+func inTurn(programs []program, rounds int) ([][]cost, error) {
+	costs := make([][]cost, len(programs))
+	const warmUp = 5
+	for round := range warmUp + rounds {
+		for i, p := range programs {
+			c, err := p.run()
+			if err != nil {
+				return nil, err
+			}
+			if round >= warmUp {
+				costs[i] = append(costs[i], c)
+			}
+		}
+	}
+	return costs, nil
+}
+
+// summary are medians.
+type summary struct {
+	cpu, wall time.Duration
+	peak      int64
+}
+
+func summarize(costs []cost) summary {
+	return summary{
+		cpu:  median(costs, func(c cost) time.Duration { return c.cpu }),
+		wall: median(costs, func(c cost) time.Duration { return c.wall }),
+		peak: median(costs, func(c cost) int64 { return c.peak }),
+	}
+}
+
+func median[T time.Duration | int64](costs []cost, of func(cost) T) T {
+	values := make([]T, len(costs))
+	for i, c := range costs {
+		values[i] = of(c)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
