@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -79,21 +80,16 @@ func (c *call) add() ([]byte, error) {
 		return nil, fmt.Errorf("%w: no prevResult: %s must be chained after an interface plugin", errConfig, Name)
 	case c.prev[0] != '{':
 		return nil, fmt.Errorf("%w: prevResult is not a JSON object", errDecoding)
-	case !c.ownNamespace && sandbox.IsCurrent(c.Netns):
-		return nil, errOwnNamespace
-	case formatWithoutInterfaces(c.CNIVersion):
-		c.log.Debug("left the Result alone", "reason",
-			"the format of CNI "+c.CNIVersion+" has no interfaces; raise the conflist's cniVersion to 0.3.1 or later")
-		return c.prev, nil
 	}
-	return c.promise(c.repair)
+	return c.promise(c.attach)
 }
 
 // promise is that of the policy "ignore": whatever goes wrong in work, the bytes
-// of prevResult are the answer, and the log says why.
+// of prevResult are the answer, and the log says why. Only in the plugin's own
+// namespace there is nothing to promise: the runtime has made no sandbox.
 func (c *call) promise(work func() ([]byte, error)) ([]byte, error) {
 	document, err := c.guarded(work)
-	if err != nil && c.config.FailurePolicy == PolicyIgnore {
+	if err != nil && c.config.FailurePolicy == PolicyIgnore && !errors.Is(err, errOwnNamespace) {
 		c.log.Warn("handed prevResult on as it is", "error", err.Error())
 		return c.prev, nil
 	}
@@ -117,8 +113,26 @@ func (c *call) guarded(work func() ([]byte, error)) (document []byte, err error)
 	return work()
 }
 
+// attach opens the sandbox for the repair.
+func (c *call) attach() ([]byte, error) {
+	s, err := sandbox.Open(within(readTime), c.Netns)
+	if err == nil {
+		defer s.Close()
+		if s.IsCurrent() && !c.ownNamespace {
+			return nil, errOwnNamespace
+		}
+	}
+	if formatWithoutInterfaces(c.CNIVersion) {
+		c.log.Debug("left the Result alone", "reason",
+			"the format of CNI "+c.CNIVersion+" has no interfaces; raise the conflist's cniVersion to 0.3.1 or later")
+		return c.prev, nil
+	}
+	return c.repair(s, err)
+}
+
 // repair gives the repaired Result, in the bytes of prevResult when it is right.
-func (c *call) repair() ([]byte, error) {
+// s is the sandbox, unless it could not be opened.
+func (c *call) repair(s *sandbox.Sandbox, unopened error) ([]byte, error) {
 	if err := c.supported(); err != nil {
 		return nil, err
 	}
@@ -126,7 +140,12 @@ func (c *call) repair() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDecoding, err)
 	}
-	outcome := enrich.Apply(prev, c.Call, c.observe(prev), enrich.Options{Gateways: c.config.Gateways})
+	opts := enrich.Options{Gateways: c.config.Gateways}
+	obs := enrich.Observation{Err: unopened}
+	if unopened == nil {
+		obs = s.Look(prev, c.Call, opts)
+	}
+	outcome := enrich.Apply(prev, c.Call, obs, opts)
 	if err := outcome.Failure(); err != nil && c.config.FailurePolicy == PolicyFail {
 		return nil, err
 	}
@@ -160,16 +179,6 @@ func (c *call) supported() error {
 			errVersion, c.CNIVersion, strings.Join(supported, ", "))
 	}
 	return nil
-}
-
-// observe looks into the sandbox for what prev leaves open.
-func (c *call) observe(prev *enrich.Prev) enrich.Observation {
-	s, err := sandbox.Open(within(readTime), c.Netns)
-	if err != nil {
-		return enrich.Observation{Err: err}
-	}
-	defer s.Close()
-	return s.Look(prev, c.Call, enrich.Options{Gateways: c.config.Gateways})
 }
 
 // check is CHECK. Under the policy "ignore" it only warns: CRI-O runs it right

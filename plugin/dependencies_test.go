@@ -25,6 +25,7 @@ var _ = Describe("the binary", func() {
 			"github.com/result-enricher/result-enricher/enrich",
 			"github.com/result-enricher/result-enricher/enrich/sandbox",
 			"github.com/result-enricher/result-enricher/plugin",
+			"github.com/result-enricher/result-enricher/plugin/early",
 			"github.com/result-enricher/result-enricher/plugin/result-enricher",
 			"github.com/vishvananda/netlink/nl",
 			"github.com/vishvananda/netns",

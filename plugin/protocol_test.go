@@ -5,6 +5,7 @@ package plugin_test
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 
 	"github.com/containernetworking/cni/pkg/version"
 	. "github.com/onsi/ginkgo/v2"
@@ -43,6 +44,20 @@ var _ = Describe("DEL, GC and STATUS", func() {
 			Entry("with an unknown version", conf("9.9.9", "", calico)),
 		)
 	}
+})
+
+var _ = Describe("a teardown", func() {
+	It("is over before the packages of the binary are initialized", func() {
+		initialized := func(command string) []string {
+			a := start(map[string]string{"CNI_COMMAND": command, "GODEBUG": "inittrace=1"}, "")
+			Expect(a.code).To(Equal(0))
+			return regexp.MustCompile(`(?m)^init (\S+)`).FindAllString(a.stderr, -1)
+		}
+		Expect(initialized("VERSION")).To(ContainElements("init os", "init net", "init encoding/json"))
+		for _, command := range []string{"DEL", "GC", "STATUS"} {
+			Expect(initialized(command)).NotTo(ContainElements(BeElementOf("init os", "init net", "init encoding/json")))
+		}
+	})
 })
 
 var _ = Describe("VERSION", func() {

@@ -121,8 +121,11 @@ func dialPod(path string) *socket {
 	fd, err := netns.GetFromPath(path)
 	Expect(err).NotTo(HaveOccurred())
 	defer fd.Close()
-	s, err := dial(fd)
+	id, err := identity(fd)
 	Expect(err).NotTo(HaveOccurred())
+	s, current, err := dial(fd, id)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(current).To(BeFalse())
 	DeferCleanup(s.Close)
 	Expect(s.SetTimeout(time.Minute)).To(Succeed())
 	return s

@@ -119,9 +119,8 @@ var _ = Describe("a real namespace", func() {
 		Expect(os.Symlink(ns.Path, link)).To(Succeed())
 		Expect(openPod(ns.Path).Same([]string{link, other.Path, "/host" + ns.Path, "/run/netns/../netns/pod"})).
 			To(Equal([]string{link, "/run/netns/../netns/pod"}))
-		Expect(IsCurrent(ns.Path)).To(BeFalse())
-		Expect(IsCurrent("/proc/self/ns/net")).To(BeTrue())
-		Expect(IsCurrent("/nowhere")).To(BeFalse())
+		Expect(openPod(ns.Path).IsCurrent()).To(BeFalse())
+		Expect(openPod("/proc/self/ns/net").IsCurrent()).To(BeTrue())
 	})
 
 	It("is left open by nothing, and the thread is back in its own namespace", func() {

@@ -13,11 +13,12 @@ import (
 // Sandbox is an open network namespace with a netlink socket in it. The
 // namespace cannot vanish while it is open, its links can.
 type Sandbox struct {
-	path   string
-	ns     netns.NsHandle
-	id     fileID
-	reader reader
-	close  func()
+	path    string
+	ns      netns.NsHandle
+	id      fileID
+	current bool
+	reader  reader
+	close   func()
 }
 
 // fileID tells namespace files apart: all of them are on one nsfs per kernel.
@@ -42,20 +43,20 @@ func Open(ctx context.Context, path string) (*Sandbox, error) {
 }
 
 func (s *Sandbox) open(ctx context.Context) error {
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(s.ns), &stat); err != nil {
+	var err error
+	if s.id, err = identity(s.ns); err != nil {
 		return classify(err)
 	}
-	s.id = fileID{dev: stat.Dev, ino: stat.Ino}
 	// Other kinds of namespace are on the same file system.
 	kind, err := unix.IoctlRetInt(int(s.ns), unix.NS_GET_NSTYPE)
 	if err != nil || kind != unix.CLONE_NEWNET {
 		return ErrNotNamespace
 	}
-	conn, err := dial(s.ns)
+	conn, current, err := dial(s.ns, s.id)
 	if err != nil {
 		return classify(err)
 	}
+	s.current = current
 	closeNS := s.close
 	s.close = func() { conn.Close(); closeNS() }
 	s.reader = reader{ctx: ctx, conn: conn}
@@ -65,16 +66,9 @@ func (s *Sandbox) open(ctx context.Context) error {
 // Close releases the namespace and its socket.
 func (s *Sandbox) Close() { s.close() }
 
-// IsCurrent reports whether path is the network namespace that this process
-// runs in. A path that leads nowhere is not.
-func IsCurrent(path string) bool {
-	current, err := identify("/proc/thread-self/ns/net")
-	if err != nil {
-		return false
-	}
-	id, err := identify(path)
-	return err == nil && id == current
-}
+// IsCurrent reports whether the sandbox is the network namespace that this
+// process runs in.
+func (s *Sandbox) IsCurrent() bool { return s.current }
 
 // Same gives those of paths that lead to this namespace's file, whatever their
 // spelling. Paths that lead nowhere are not among them.
@@ -86,6 +80,14 @@ func (s *Sandbox) Same(paths []string) []string {
 		}
 	}
 	return same
+}
+
+func identity(ns netns.NsHandle) (fileID, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(ns), &stat); err != nil {
+		return fileID{}, fmt.Errorf("stat a namespace: %w", err)
+	}
+	return fileID{dev: stat.Dev, ino: stat.Ino}, nil
 }
 
 func identify(path string) (fileID, error) {

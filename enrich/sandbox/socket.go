@@ -33,25 +33,40 @@ type socket struct {
 	buf []byte
 }
 
-// dial opens a socket in the namespace. The calling thread is back in its own
-// namespace afterwards; where that fails it is given up with its goroutine.
-func dial(ns netns.NsHandle) (*socket, error) {
+// dial opens a socket in the namespace, and tells whether that is the caller's
+// own, which nobody has to be allowed to enter.
+func dial(ns netns.NsHandle, id fileID) (s *socket, current bool, err error) {
 	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	own, err := netns.Get()
 	if err != nil {
-		runtime.UnlockOSThread()
-		return nil, fmt.Errorf("open the own namespace: %w", err)
+		return nil, false, fmt.Errorf("open the own namespace: %w", err)
 	}
 	defer unix.Close(int(own))
+	ownID, err := identity(own)
+	if err != nil {
+		return nil, false, err
+	}
+	if current = ownID == id; current {
+		s, err = newSocket()
+		return s, current, err
+	}
 	if err := netns.Set(ns); err != nil {
-		runtime.UnlockOSThread()
-		return nil, fmt.Errorf("enter the namespace: %w", err)
+		return nil, false, fmt.Errorf("enter the namespace: %w", err)
 	}
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	s, err = newSocket()
 	if back := netns.Set(own); back != nil {
-		return nil, fmt.Errorf("return to the own namespace: %w", back)
+		// Locked once more than unlocked, the thread ends with its goroutine: no
+		// other may run in the wrong namespace.
+		runtime.LockOSThread()
+		return nil, false, fmt.Errorf("return to the own namespace: %w", back)
 	}
-	runtime.UnlockOSThread()
+	return s, false, err
+}
+
+// newSocket opens a socket in the namespace of the thread.
+func newSocket() (*socket, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, fmt.Errorf("open a netlink socket: %w", err)
 	}

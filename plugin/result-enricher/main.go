@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/result-enricher/result-enricher/plugin"
+	_ "github.com/result-enricher/result-enricher/plugin/early" // DEL, GC and STATUS end there
 )
 
 // version is set by the build.

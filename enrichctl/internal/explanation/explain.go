@@ -77,14 +77,14 @@ func Explain(ctx context.Context, subject Subject) (*Explanation, error) {
 	if !json.Valid(subject.Result) {
 		return nil, errors.New("decode the Result: it is not one JSON document; give what a plugin prints for ADD")
 	}
-	if sandbox.IsCurrent(subject.Netns) {
-		return nil, fmt.Errorf("look into %s: it is this process's own network namespace; give that of a container", subject.Netns)
-	}
 	s, err := sandbox.Open(ctx, subject.Netns)
 	if err != nil {
 		return nil, fmt.Errorf("%w; is the container running, and is this root?", err)
 	}
 	defer s.Close()
+	if s.IsCurrent() {
+		return nil, fmt.Errorf("look into %s: it is this process's own network namespace; give that of a container", subject.Netns)
+	}
 	e := &Explanation{
 		CNIVersion: subject.CNIVersion, Network: subject.Network, ContainerID: subject.ContainerID,
 		Netns: subject.Netns, IfName: subject.IfName, Before: subject.Result, Repairs: []enrich.Repair{},
