@@ -41,14 +41,4 @@ func TestPlugin(t *testing.T) {
 	RunSpecs(t, "plugin")
 }
 
-var survey host.Survey
-
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()

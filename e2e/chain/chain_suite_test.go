@@ -22,8 +22,6 @@ import (
 // binDir is CNI_PATH, with cnitool besides the plugins.
 var binDir string
 
-var survey host.Survey
-
 func TestMain(m *testing.M) {
 	os.Exit(isolate.TestMain(func(dir string) error {
 		if err := binaries.Build(dir,
@@ -44,14 +42,4 @@ func TestChain(t *testing.T) {
 	RunSpecs(t, "real chains")
 }
 
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-	reportMissing()
-})
-
-var _ = AfterSuite(func() {
-	By("looking for links, namespaces, state files and processes that were left behind")
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch(reportMissing)

@@ -23,8 +23,6 @@ import (
 // binDir is CNI_PATH.
 var binDir string
 
-var survey host.Survey
-
 func TestMain(m *testing.M) {
 	os.Exit(isolate.TestMain(func(dir string) error {
 		if err := binaries.Build(dir, binaries.CalicoShaped); err != nil {
@@ -42,13 +40,4 @@ func TestConsumers(t *testing.T) {
 	RunSpecs(t, "the consumers of a Result")
 }
 
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	By("looking for links, namespaces, state files and processes that were left behind")
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()

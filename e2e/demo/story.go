@@ -78,7 +78,7 @@ func tell(ctx context.Context, dir string, s *screen) error {
 		s.line("          %s", a)
 	}
 
-	s.heading(`2. What it answers with {"type": "result-enricher"} appended`)
+	s.heading(`2. What it answers for the next pod, with {"type": "result-enricher"} appended`)
 	s.difference(without.raw, with.raw)
 
 	s.heading("3. The repairs, from the plugin's log")

@@ -26,8 +26,6 @@ const tapMaker = "github.com/result-enricher/result-enricher/e2e/drivers/tap-mak
 // binDir is CNI_PATH, with enrichctl besides the plugins.
 var binDir string
 
-var survey host.Survey
-
 func TestMain(m *testing.M) {
 	if program := os.Getenv(asUser); program != "" {
 		os.Exit(insideUserNamespace(program))
@@ -61,12 +59,4 @@ func TestDrivers(t *testing.T) {
 	RunSpecs(t, "drivers")
 }
 
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()

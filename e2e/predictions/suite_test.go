@@ -18,8 +18,6 @@ import (
 	"github.com/result-enricher/result-enricher/internal/isolate"
 )
 
-var survey host.Survey
-
 func TestMain(m *testing.M) {
 	os.Exit(isolate.TestMain(func(string) error { return nil }, func(string) int { return m.Run() }))
 }
@@ -29,12 +27,4 @@ func TestPredictions(t *testing.T) {
 	RunSpecs(t, "the predictions")
 }
 
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()

@@ -22,14 +22,4 @@ func TestAttachment(t *testing.T) {
 	RunSpecs(t, "attachment")
 }
 
-var survey host.Survey
-
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()

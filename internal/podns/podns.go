@@ -109,6 +109,34 @@ func (n *NS) Close() error {
 	return errors.Join(append(errs, os.Remove(n.Path))...)
 }
 
+// AddPair gives the namespace a veth pair, both of whose ends are in it and up:
+// name has the mtu and the addresses, which have prefix lengths.
+func (n *NS) AddPair(name, peer string, mtu int, addresses ...string) error {
+	veth := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name, MTU: mtu}, PeerName: peer}
+	if err := n.Netlink.LinkAdd(veth); err != nil {
+		return fmt.Errorf("make %s at %s: %w", name, n.Path, err)
+	}
+	for _, end := range []string{name, peer} {
+		link, err := n.Netlink.LinkByName(end)
+		if err != nil {
+			return fmt.Errorf("find %s at %s: %w", end, n.Path, err)
+		}
+		if err := n.Netlink.LinkSetUp(link); err != nil {
+			return fmt.Errorf("set %s up at %s: %w", end, n.Path, err)
+		}
+	}
+	for _, a := range addresses {
+		addr, err := netlink.ParseAddr(a)
+		if err != nil {
+			return fmt.Errorf("read address %s: %w", a, err)
+		}
+		if err := n.Netlink.AddrAdd(veth, addr); err != nil {
+			return fmt.Errorf("add %s to %s at %s: %w", a, name, n.Path, err)
+		}
+	}
+	return nil
+}
+
 // HasLink tells whether the namespace has a link of that name.
 func (n *NS) HasLink(name string) (bool, error) {
 	_, err := n.Netlink.LinkByName(name)

@@ -5,13 +5,11 @@ package inspect
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/vishvananda/netlink"
 
 	"github.com/result-enricher/result-enricher/internal/host"
 	"github.com/result-enricher/result-enricher/internal/isolate"
@@ -27,35 +25,15 @@ func TestInspect(t *testing.T) {
 	RunSpecs(t, "inspect")
 }
 
-var survey host.Survey
-
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()
 
 // newPod makes a namespace with a veth eth0 in it.
 func newPod(addresses ...string) *podns.NS {
 	GinkgoHelper()
-	ns, err := podns.New(filepath.Join("/run/netns", "pod"))
+	ns, err := podns.New("/run/netns/pod")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(ns.Close)
-	veth := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "eth0", MTU: 1450}, PeerName: "peer0"}
-	Expect(ns.Netlink.LinkAdd(veth)).To(Succeed())
-	Expect(ns.Netlink.LinkSetUp(veth)).To(Succeed())
-	peer, err := ns.Netlink.LinkByName("peer0")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(ns.Netlink.LinkSetUp(peer)).To(Succeed())
-	for _, a := range addresses {
-		parsed, err := netlink.ParseAddr(a)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(ns.Netlink.AddrAdd(veth, parsed)).To(Succeed())
-	}
+	Expect(ns.AddPair("eth0", "peer0", 1450, addresses...)).To(Succeed())
 	return ns
 }
 

@@ -31,17 +31,7 @@ func TestExplanation(t *testing.T) {
 	RunSpecs(t, "explanation")
 }
 
-var survey host.Survey
-
-var _ = BeforeSuite(func() {
-	var err error
-	survey, err = host.Begin()
-	Expect(err).NotTo(HaveOccurred())
-})
-
-var _ = AfterSuite(func() {
-	Expect(survey.Leftovers()).To(BeEmpty())
-})
+var _ = host.Watch()
 
 // newPod makes a namespace with links, whose other ends are in it too: all are
 // veths, for only name, MAC, MTU and addresses count.
