@@ -46,20 +46,43 @@ func (s *socket) Link(name string) (linkState, error) {
 
 // Addresses dumps the local addresses of the link, of both families and every
 // state. With errDumpInterrupted they are a part.
+//
+// A list that the kernel filters by the link is never marked as interrupted
+// (inet_dump_addr and inet6_dump_addr set the sequence that they compare only
+// after the filter, as of Linux 6.18). What comes in one datagram is one walk
+// under RCU and cannot lack an address that stays; what takes more is asked for
+// again, of all links.
 func (s *socket) Addresses(index int) ([]netip.Addr, error) {
+	addrs, split, err := s.addresses(index, index)
+	if err == nil && split {
+		addrs, _, err = s.addresses(index, 0)
+	}
+	return addrs, err
+}
+
+// addresses dumps with the kernel's filter by a link, 0 for none. split says
+// that the addresses of one family came in several datagrams.
+func (s *socket) addresses(index, filter int) (addrs []netip.Addr, split bool, err error) {
 	request := nl.NewNetlinkRequest(unix.RTM_GETADDR, unix.NLM_F_DUMP)
 	message := nl.NewIfAddrmsg(unix.AF_UNSPEC)
-	message.Index = uint32(index)
+	message.Index = uint32(filter)
 	request.AddData(message)
-	var addrs []netip.Addr
-	err := s.exchange(request, func(data []byte) error {
+	cameIn := map[byte]int{}
+	err = s.exchange(request, func(data []byte) error {
 		of, addr, err := parseAddress(data)
-		if err == nil && of == index && addr.IsValid() {
+		if err != nil {
+			return err
+		}
+		if in, ok := cameIn[data[0]]; ok && in != s.datagrams {
+			split = true
+		}
+		cameIn[data[0]] = s.datagrams
+		if of == index && addr.IsValid() {
 			addrs = append(addrs, addr)
 		}
-		return err
+		return nil
 	})
-	return addrs, err
+	return addrs, split, err
 }
 
 // DefaultRoutes dumps the unicast default routes of the main table through the

@@ -188,6 +188,69 @@ var _ = Describe("the socket", func() {
 		Expect(len(addrs)).To(BeNumerically(">=", 2001))
 	})
 
+	It("asks again for all links when the kernel cannot say whether a long list is whole", func() {
+		ns := newPod("192.0.2.10/24")
+		s := dialPod(ns.Path)
+		eth0, err := s.Link("eth0")
+		Expect(err).NotTo(HaveOccurred())
+		asked := s.seq
+		_, err = s.Addresses(eth0.index)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.seq).To(Equal(asked+1), "one datagram is one walk")
+
+		addMany(ns, "eth0", 2000)
+		asked = s.seq
+		addrs, err := s.Addresses(eth0.index)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(addrs)).To(BeNumerically(">=", 2001))
+		Expect(s.seq).To(Equal(asked + 2))
+	})
+
+	It("reads a link with all the alternative names that it can have", func() {
+		ns := newPod()
+		link, err := ns.Netlink.LinkByName("eth0")
+		Expect(err).NotTo(HaveOccurred())
+		for i := range 450 {
+			Expect(ns.Netlink.LinkAddAltName(link, fmt.Sprintf("%0120d", i))).To(Succeed())
+		}
+		state, err := dialPod(ns.Path).Link("eth0")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(state.mac.String()).To(Equal(link.Attrs().HardwareAddr.String()))
+	})
+
+	It("is done in time, however much others send", func() {
+		ns := newPod()
+		s, other := dialPod(ns.Path), dialPod(ns.Path)
+		_, err := s.Link("lo")
+		Expect(err).NotTo(HaveOccurred())
+		own, err := unix.Getsockname(s.fd)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.SetTimeout(50 * time.Millisecond)).To(Succeed())
+
+		received := make(chan error)
+		go func() {
+			_, err := s.receive()
+			received <- err
+		}()
+		send := func() error {
+			// A full queue drops it, which does no harm here.
+			return unix.Sendto(other.fd, nl.NewNetlinkRequest(unix.RTM_NEWLINK, 0).Serialize(), unix.MSG_DONTWAIT, own)
+		}
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for deadline := time.After(20 * time.Second); ; {
+			select {
+			case err := <-received:
+				Expect(err).To(MatchError(unix.EAGAIN))
+				return
+			case <-tick.C:
+				Expect(send()).To(Or(Succeed(), MatchError(unix.EAGAIN)))
+			case <-deadline:
+				Fail("it goes on for as long as somebody sends")
+			}
+		}
+	})
+
 	It("believes the kernel only", func() {
 		ns := newPod()
 		s := dialPod(ns.Path)

@@ -128,6 +128,7 @@ var _ = Describe("a real namespace", func() {
 		s, err := Open(context.Background(), ns.Path)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(open()).To(Equal(descriptors+2), "the namespace and one socket")
+		Expect(s.Observe(Request{IfName: "eth0"}).Err).NotTo(HaveOccurred(), "without a deadline too")
 		Expect(identify("/proc/thread-self/ns/net")).To(Equal(before))
 		s.Close()
 		Expect(open()).To(Equal(descriptors))

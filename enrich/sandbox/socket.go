@@ -19,9 +19,11 @@ import (
 // it was made, and entries may be missing from it.
 var errDumpInterrupted = errors.New("dump interrupted by a change")
 
-// receiveSize is the most that the kernel puts into one datagram of a dump
-// (NLMSG_GOODSIZE and max_recvmsg_len are bounded by it).
-const receiveSize = 32 << 10
+// receiveSize holds every datagram. The kernel puts at most 32 KiB of a dump into
+// one, but the answer about a single link has all of its alternative names, which
+// may take what an attribute can say the length of, 64 KiB. Pages that are not
+// used are not touched.
+const receiveSize = 72 << 10
 
 // socket is a netlink socket inside a namespace. Messages and attributes are the
 // library's, sending and receiving are not: the library's handle receives into
@@ -31,6 +33,10 @@ type socket struct {
 	fd  int
 	seq uint32
 	buf []byte
+	// datagrams counts what was received.
+	datagrams int
+	// until is when receiving ends, zero for never.
+	until time.Time
 }
 
 // dial opens a socket in the namespace, and tells whether that is the caller's
@@ -82,8 +88,10 @@ func newSocket() (*socket, error) {
 
 func (s *socket) Close() { unix.Close(s.fd) }
 
-// SetTimeout bounds every following send and receive.
+// SetTimeout bounds all that follows. The kernel's timeout starts again with every
+// datagram, somebody else's too, so the clock counts besides.
 func (s *socket) SetTimeout(left time.Duration) error {
+	s.until = time.Now().Add(left)
 	tv := unix.NsecToTimeval(left.Nanoseconds())
 	return errors.Join(
 		os.NewSyscallError("setsockopt", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv)),
@@ -134,26 +142,29 @@ func (s *socket) exchange(request *nl.NetlinkRequest, handle func(data []byte) e
 
 // receive reads one datagram of the kernel's.
 func (s *socket) receive() ([]syscall.NetlinkMessage, error) {
-	for {
+	for s.until.IsZero() || time.Now().Before(s.until) {
 		n, from, err := unix.Recvfrom(s.fd, s.buf, unix.MSG_TRUNC)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
 			return nil, os.NewSyscallError("recvfrom", err)
-		case n > len(s.buf):
-			return nil, fmt.Errorf("receive from netlink: a message of %d bytes is longer than the kernel's longest", n)
 		}
 		if sender, ok := from.(*unix.SockaddrNetlink); !ok || sender.Pid != nl.PidKernel {
 			// Anybody in the namespace may write to the socket.
 			continue
 		}
+		if n > len(s.buf) {
+			return nil, fmt.Errorf("receive from netlink: a message of %d bytes is longer than the kernel's longest", n)
+		}
+		s.datagrams++
 		messages, err := syscall.ParseNetlinkMessage(s.buf[:n])
 		if err != nil {
 			return nil, fmt.Errorf("parse what netlink sent: %w", err)
 		}
 		return messages, nil
 	}
+	return nil, unix.EAGAIN
 }
 
 // errnoOf reads the end of an answer: a negative errno, or 0. The end of a dump
