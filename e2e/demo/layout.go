@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/result-enricher/result-enricher/internal/lines"
 )
 
 // layout breaks a JSON document into lines of at most width columns where it can. A list or object is on one line when
@@ -105,46 +107,10 @@ func wrap(text string, width int) []string {
 	return append(lines, current)
 }
 
-// change is a line with its mark: ' ' in both, '-' in the first only, '+' in the second only.
-type change struct {
-	mark byte
-	text string
-}
-
-// compare is the shortest list of changes that leads from one text to the other. A comma at the end of a line is no
+// compare leads from one layout to the other. A comma at the end of a line is no
 // difference.
-func compare(before, after []string) []change {
-	same := func(i, j int) bool {
-		return strings.TrimSuffix(before[i], ",") == strings.TrimSuffix(after[j], ",")
-	}
-	// common[i][j] is how many lines before[i:] and after[j:] have in common.
-	common := make([][]int, len(before)+1)
-	for i := range common {
-		common[i] = make([]int, len(after)+1)
-	}
-	for i := len(before) - 1; i >= 0; i-- {
-		for j := len(after) - 1; j >= 0; j-- {
-			if same(i, j) {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var changes []change
-	i, j := 0, 0
-	for i < len(before) || j < len(after) {
-		switch {
-		case i < len(before) && j < len(after) && same(i, j):
-			changes = append(changes, change{' ', after[j]})
-			i, j = i+1, j+1
-		case j == len(after) || i < len(before) && common[i+1][j] >= common[i][j+1]:
-			changes = append(changes, change{'-', before[i]})
-			i++
-		default:
-			changes = append(changes, change{'+', after[j]})
-			j++
-		}
-	}
-	return changes
+func compare(before, after []string) []lines.Line {
+	return lines.Compare(before, after, func(a, b string) bool {
+		return strings.TrimSuffix(a, ",") == strings.TrimSuffix(b, ",")
+	})
 }

@@ -7,6 +7,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/result-enricher/result-enricher/internal/lines"
 )
 
 var _ = Describe("layout", func() {
@@ -29,15 +31,15 @@ var _ = Describe("layout", func() {
 })
 
 var _ = Describe("compare", func() {
-	lines := func(changes []change) string {
+	joined := func(changes []lines.Line) string {
 		var out strings.Builder
 		for _, c := range changes {
-			out.WriteString(string(c.mark) + c.text)
+			out.WriteString(string(c.Mark) + c.Text)
 		}
 		return out.String()
 	}
 	DescribeTable("marks what differs", func(before, after, want string) {
-		Expect(lines(compare(strings.Split(before, " "), strings.Split(after, " ")))).To(Equal(want))
+		Expect(joined(compare(strings.Split(before, " "), strings.Split(after, " ")))).To(Equal(want))
 	},
 		Entry("nothing", "a b", "a b", " a b"),
 		Entry("a comma only", "a b", "a, b,", " a, b,"),

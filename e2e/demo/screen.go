@@ -69,8 +69,8 @@ func (s *screen) document(raw []byte) {
 // difference is the second JSON document with the lines marked that are not in the first.
 func (s *screen) difference(before, after []byte) {
 	for _, l := range compare(layout(before, columns-4), layout(after, columns-4)) {
-		marked := strings.TrimRight("  "+string(l.mark)+" "+l.text, " ")
-		switch l.mark {
+		marked := strings.TrimRight("  "+string(l.Mark)+" "+l.Text, " ")
+		switch l.Mark {
 		case '+':
 			marked = s.paint(green, marked)
 		case '-':

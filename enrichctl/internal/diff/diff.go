@@ -10,35 +10,29 @@ package diff
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/result-enricher/result-enricher/internal/lines"
 )
 
 // context is the number of unchanged lines around a change.
 const context = 3
-
-// line is one line of the diff: ' ' in both texts, '-' only in the first, '+' only in
-// the second.
-type line struct {
-	kind byte
-	text string
-}
 
 // Unified gives the diff of before and after, headed by name; "" for equal texts.
 func Unified(name string, before, after []byte) string {
 	if bytes.Equal(before, after) {
 		return ""
 	}
-	lines := compare(split(before), split(after))
+	all := lines.Compare(split(before), split(after), lines.Equal)
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- %s\n+++ %s\n", name, name)
-	for start := 0; start < len(lines); {
-		first := next(lines, start)
-		if first == len(lines) {
+	for start := 0; start < len(all); {
+		first := next(all, start)
+		if first == len(all) {
 			break
 		}
-		end := hunkEnd(lines, first)
-		writeHunk(&out, lines, max(start, first-context), end)
+		end := hunkEnd(all, first)
+		writeHunk(&out, all, max(start, first-context), end)
 		start = end
 	}
 	return out.String()
@@ -52,59 +46,9 @@ func split(text []byte) []string {
 	return lines
 }
 
-// compare lists the lines of both texts. What they begin and end with in common is set
-// aside first: a change to a conflist is a few lines.
-func compare(a, b []string) []line {
-	var head, tail []line
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		head = append(head, line{' ', a[0]})
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		tail = append(tail, line{' ', a[len(a)-1]})
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	slices.Reverse(tail)
-	return slices.Concat(head, compareDifferent(a, b), tail)
-}
-
-// compareDifferent finds a longest common subsequence.
-func compareDifferent(a, b []string) []line {
-	common := make([][]int, len(a)+1)
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var lines []line
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			lines = append(lines, line{' ', a[i]})
-			i++
-			j++
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			lines = append(lines, line{'-', a[i]})
-			i++
-		default:
-			lines = append(lines, line{'+', b[j]})
-			j++
-		}
-	}
-	return lines
-}
-
 // next gives the position of the first change from start on.
-func next(lines []line, start int) int {
-	for start < len(lines) && lines[start].kind == ' ' {
+func next(all []lines.Line, start int) int {
+	for start < len(all) && all[start].Mark == ' ' {
 		start++
 	}
 	return start
@@ -112,24 +56,24 @@ func next(lines []line, start int) int {
 
 // hunkEnd gives the end of the hunk that a change opens: the context behind the last
 // change that is no further than twice the context from the one before it.
-func hunkEnd(lines []line, change int) int {
+func hunkEnd(all []lines.Line, change int) int {
 	for {
 		end := change
-		for end < len(lines) && lines[end].kind != ' ' {
+		for end < len(all) && all[end].Mark != ' ' {
 			end++
 		}
-		following := next(lines, end)
-		if following == len(lines) || following-end > 2*context {
-			return min(len(lines), end+context)
+		following := next(all, end)
+		if following == len(all) || following-end > 2*context {
+			return min(len(all), end+context)
 		}
 		change = following
 	}
 }
 
-func writeHunk(out *strings.Builder, lines []line, start, end int) {
+func writeHunk(out *strings.Builder, all []lines.Line, start, end int) {
 	var startA, startB, countA, countB int
-	for i, l := range lines[:end] {
-		inA, inB := l.kind != '+', l.kind != '-'
+	for i, l := range all[:end] {
+		inA, inB := l.Mark != '+', l.Mark != '-'
 		switch {
 		case i < start:
 			startA, startB = startA+count(inA), startB+count(inB)
@@ -138,10 +82,10 @@ func writeHunk(out *strings.Builder, lines []line, start, end int) {
 		}
 	}
 	fmt.Fprintf(out, "@@ -%s +%s @@\n", span(startA, countA), span(startB, countB))
-	for _, l := range lines[start:end] {
-		out.WriteByte(l.kind)
-		out.WriteString(l.text)
-		if !strings.HasSuffix(l.text, "\n") {
+	for _, l := range all[start:end] {
+		out.WriteByte(l.Mark)
+		out.WriteString(l.Text)
+		if !strings.HasSuffix(l.Text, "\n") {
 			out.WriteString("\n\\ No newline at end of file\n")
 		}
 	}

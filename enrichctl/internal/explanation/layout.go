@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/result-enricher/result-enricher/enrichctl/internal/screen"
+	"github.com/result-enricher/result-enricher/internal/lines"
 )
 
 // order is that of the keys of a Result in the specification. libcni's cache has
@@ -109,45 +110,10 @@ func scalar(token json.Token) string {
 	return screen.Safe(strings.TrimSpace(text.String()))
 }
 
-// change is a line with its mark: ' ' in both texts, '-' or '+' in one.
-type change struct {
-	mark byte
-	text string
-}
-
-// compare gives the changes from one layout to the other, by their longest
-// common subsequence. A comma at the end makes no difference.
-func compare(before, after []string) []change {
-	same := func(i, j int) bool {
-		return strings.TrimSuffix(before[i], ",") == strings.TrimSuffix(after[j], ",")
-	}
-	// common[i][j] is the length for before[i:] and after[j:].
-	common := make([][]int, len(before)+1)
-	for i := range common {
-		common[i] = make([]int, len(after)+1)
-	}
-	for i := len(before) - 1; i >= 0; i-- {
-		for j := len(after) - 1; j >= 0; j-- {
-			common[i][j] = max(common[i+1][j], common[i][j+1])
-			if same(i, j) {
-				common[i][j] = common[i+1][j+1] + 1
-			}
-		}
-	}
-	var changes []change
-	i, j := 0, 0
-	for i < len(before) || j < len(after) {
-		switch {
-		case i < len(before) && j < len(after) && same(i, j):
-			changes = append(changes, change{' ', after[j]})
-			i, j = i+1, j+1
-		case j == len(after) || i < len(before) && common[i+1][j] >= common[i][j+1]:
-			changes = append(changes, change{'-', before[i]})
-			i++
-		default:
-			changes = append(changes, change{'+', after[j]})
-			j++
-		}
-	}
-	return changes
+// compare leads from one layout to the other. A comma at the end of a line is no
+// difference.
+func compare(before, after []string) []lines.Line {
+	return lines.Compare(before, after, func(a, b string) bool {
+		return strings.TrimSuffix(a, ",") == strings.TrimSuffix(b, ",")
+	})
 }

@@ -23,7 +23,7 @@ var _ = DescribeTable("lays out", func(raw string, want ...string) {
 var _ = DescribeTable("compares", func(before, after string, want ...string) {
 	var got []string
 	for _, c := range compare(layout([]byte(before), 10), layout([]byte(after), 10)) {
-		got = append(got, string(c.mark)+c.text)
+		got = append(got, string(c.Mark)+c.Text)
 	}
 	Expect(got).To(Equal(want))
 },

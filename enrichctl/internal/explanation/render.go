@@ -63,7 +63,7 @@ func (e *Explanation) renderResult(s *screen.Screen) {
 	}
 	styles := map[byte]screen.Style{' ': screen.Plain, '-': screen.Bad, '+': screen.Good}
 	for _, c := range compare(before, layout(e.After, screen.Width-indent)) {
-		s.Line(styles[c.mark], fmt.Sprintf("  %c %s", c.mark, c.text))
+		s.Line(styles[c.Mark], fmt.Sprintf("  %c %s", c.Mark, c.Text))
 	}
 }
 
