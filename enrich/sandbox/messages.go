@@ -53,9 +53,15 @@ func (s *socket) Link(name string) (linkState, error) {
 // under RCU and cannot lack an address that stays; what takes more is asked for
 // again, of all links.
 func (s *socket) Addresses(index int) ([]netip.Addr, error) {
-	addrs, split, err := s.addresses(index, index)
-	if err == nil && split {
-		addrs, _, err = s.addresses(index, 0)
+	return whole(index, func(filter int) ([]netip.Addr, bool, error) { return s.addresses(index, filter) })
+}
+
+// whole asks with the filter, and without it when the answer may lack something or
+// the kernel does not take the filter.
+func whole(index int, ask func(filter int) (addrs []netip.Addr, split bool, err error)) ([]netip.Addr, error) {
+	addrs, split, err := ask(index)
+	if err == nil && split || errors.Is(err, unix.EINVAL) {
+		addrs, _, err = ask(0)
 	}
 	return addrs, err
 }

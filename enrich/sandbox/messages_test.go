@@ -115,6 +115,33 @@ func through(index uint32) *nl.RtAttr { return nl.NewRtAttr(unix.RTA_OIF, nl.Uin
 func metric(m uint32) *nl.RtAttr      { return nl.NewRtAttr(unix.RTA_PRIORITY, nl.Uint32Attr(m)) }
 func gateway(gw string) *nl.RtAttr    { return nl.NewRtAttr(unix.RTA_GATEWAY, net.ParseIP(gw).To4()) }
 
+var _ = DescribeTable("a list of addresses is asked for",
+	func(split bool, fault error, filters ...int) {
+		var asked []int
+		addrs, err := whole(7, func(filter int) ([]netip.Addr, bool, error) {
+			asked = append(asked, filter)
+			if filter == 0 {
+				return []netip.Addr{addr("192.0.2.10"), addr("192.0.2.11")}, true, errDumpInterrupted
+			}
+			return []netip.Addr{addr("192.0.2.10")}, split, fault
+		})
+		Expect(asked).To(Equal(filters))
+		if len(filters) == 2 {
+			Expect(addrs).To(HaveLen(2))
+			Expect(err).To(MatchError(errDumpInterrupted), "the unfiltered answer counts, as it is")
+		} else if fault != nil {
+			Expect(err).To(MatchError(fault))
+		} else {
+			Expect(err).NotTo(HaveOccurred())
+			Expect(addrs).To(HaveLen(1))
+		}
+	},
+	Entry("once, of the link, when it came in one piece", false, nil, 7),
+	Entry("again, of all links, when it came in several", true, nil, 7, 0),
+	Entry("again, of all links, when the kernel refuses the filter", false, unix.EINVAL, 7, 0),
+	Entry("once, when the link is gone", false, unix.ENODEV, 7),
+)
+
 // dialPod opens a socket in the namespace for as long as the spec.
 func dialPod(path string) *socket {
 	GinkgoHelper()
