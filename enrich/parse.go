@@ -11,7 +11,6 @@ import (
 	"net"
 	"unicode/utf8"
 
-	"github.com/containernetworking/cni/pkg/types"
 	types040 "github.com/containernetworking/cni/pkg/types/040"
 	types100 "github.com/containernetworking/cni/pkg/types/100"
 	"github.com/containernetworking/cni/pkg/version"
@@ -102,27 +101,25 @@ func Encode(result *types100.Result, cniVersion string) ([]byte, error) {
 	if newest, ok := converted.(*types100.Result); ok {
 		return encodeNewest(newest)
 	}
-	var out bytes.Buffer
-	if err := converted.PrintTo(&out); err != nil {
+	out, err := json.Marshal(converted)
+	if err != nil {
 		return nil, fmt.Errorf("encode Result: %w", err)
 	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
 // encodeNewest encodes as the library does, without its way through a map, which
 // serves only to leave out an empty dns.
 func encodeNewest(result *types100.Result) ([]byte, error) {
 	type fields types100.Result // without the library's MarshalJSON
-	document := struct {
-		*fields
-		DNS *types.DNS `json:"dns,omitempty"`
-	}{fields: (*fields)(result)}
-	if !result.DNS.IsEmpty() {
-		document.DNS = &result.DNS
-	}
-	out, err := json.MarshalIndent(document, "", "    ")
+	out, err := json.Marshal((*fields)(result))
 	if err != nil {
 		return nil, fmt.Errorf("encode Result: %w", err)
+	}
+	if result.DNS.IsEmpty() {
+		if rest, last := bytes.CutSuffix(out, []byte(`,"dns":{}}`)); last {
+			out = append(rest, '}')
+		}
 	}
 	return out, nil
 }

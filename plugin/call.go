@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime/debug"
 	"slices"
@@ -29,7 +28,8 @@ type call struct {
 	prev json.RawMessage
 	// ownNamespace allows the plugin's own namespace, as CNI_NETNS_OVERRIDE does.
 	ownNamespace bool
-	log          *slog.Logger
+	open         func(ctx context.Context, path string) (*sandbox.Sandbox, error)
+	log          *logger
 }
 
 // call reads the environment and the configuration. What is wrong with them is
@@ -39,18 +39,19 @@ func (p Process) call() (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(p.Stdin)
-	if err != nil {
+	// Room for what most runtimes send: reading into less would copy it several times.
+	stdin := bytes.NewBuffer(make([]byte, 0, 4<<10))
+	if _, err := stdin.ReadFrom(p.Stdin); err != nil {
 		return nil, fmt.Errorf("%w: read stdin: %w", errDecoding, err)
 	}
 	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &keys); err != nil {
+	if err := json.Unmarshal(stdin.Bytes(), &keys); err != nil {
 		return nil, fmt.Errorf("%w: configuration on stdin: %w", errDecoding, err)
 	}
 	if keys == nil {
 		return nil, fmt.Errorf("%w: configuration on stdin: null is no configuration", errDecoding)
 	}
-	c := &call{prev: keys["prevResult"]}
+	c := &call{prev: keys["prevResult"], open: p.Open}
 	c.Netns, c.IfName, c.ContainerID = netns, ifName, containerID
 	if version, ok := keys["cniVersion"]; ok {
 		if err := json.Unmarshal(version, &c.CNIVersion); err != nil {
@@ -69,7 +70,8 @@ func (p Process) call() (*call, error) {
 	}
 	override := strings.ToUpper(p.Getenv("CNI_NETNS_OVERRIDE"))
 	c.ownNamespace = override == "TRUE" || override == "1"
-	c.log = newLogger(p.Stderr, c.config).With("containerID", containerID, "ifname", ifName, "netns", netns)
+	c.log = newLogger(p.Stderr, c.config,
+		slog.String("containerID", containerID), slog.String("ifname", ifName), slog.String("netns", netns))
 	return c, nil
 }
 
@@ -90,7 +92,7 @@ func (c *call) add() ([]byte, error) {
 func (c *call) promise(work func() ([]byte, error)) ([]byte, error) {
 	document, err := c.guarded(work)
 	if err != nil && c.config.FailurePolicy == PolicyIgnore && !errors.Is(err, errOwnNamespace) {
-		c.log.Warn("handed prevResult on as it is", "error", err.Error())
+		c.log.log(slog.LevelWarn, "handed prevResult on as it is", slog.String("error", err.Error()))
 		return c.prev, nil
 	}
 	return document, err
@@ -106,7 +108,7 @@ func formatWithoutInterfaces(cniVersion string) bool {
 func (c *call) guarded(work func() ([]byte, error)) (document []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.log.Error("recovered from a panic", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			c.log.log(slog.LevelError, "recovered from a panic", slog.String("panic", fmt.Sprint(r)), slog.String("stack", string(debug.Stack())))
 			document, err = nil, fmt.Errorf("%w: %v", errPanic, r)
 		}
 	}()
@@ -115,7 +117,7 @@ func (c *call) guarded(work func() ([]byte, error)) (document []byte, err error)
 
 // attach opens the sandbox for the repair.
 func (c *call) attach() ([]byte, error) {
-	s, err := sandbox.Open(within(readTime), c.Netns)
+	s, err := c.open(within(readTime), c.Netns)
 	if err == nil {
 		defer s.Close()
 		if s.IsCurrent() && !c.ownNamespace {
@@ -123,8 +125,8 @@ func (c *call) attach() ([]byte, error) {
 		}
 	}
 	if formatWithoutInterfaces(c.CNIVersion) {
-		c.log.Debug("left the Result alone", "reason",
-			"the format of CNI "+c.CNIVersion+" has no interfaces; raise the conflist's cniVersion to 0.3.1 or later")
+		c.log.log(slog.LevelDebug, "left the Result alone", slog.String("reason",
+			"the format of CNI "+c.CNIVersion+" has no interfaces; raise the conflist's cniVersion to 0.3.1 or later"))
 		return c.prev, nil
 	}
 	return c.repair(s, err)
@@ -155,7 +157,7 @@ func (c *call) repair(s *sandbox.Sandbox, unopened error) ([]byte, error) {
 			return nil, fmt.Errorf("%w: %w", errDecoding, err)
 		}
 	}
-	logOutcome(c.log, outcome)
+	c.log.outcome(outcome)
 	return document, nil
 }
 
@@ -189,7 +191,7 @@ func (c *call) check() error {
 	}
 	_, err := c.guarded(func() ([]byte, error) { return nil, c.stillTrue() })
 	if err != nil && c.config.FailurePolicy == PolicyIgnore {
-		c.log.Warn("the pod's interface is not as ADD left it", "error", err.Error())
+		c.log.log(slog.LevelWarn, "the pod's interface is not as ADD left it", slog.String("error", err.Error()))
 		return nil
 	}
 	return err
@@ -213,7 +215,7 @@ func (c *call) stillTrue() error {
 		// Nothing to compare, whether the sandbox is still there or not.
 		return nil
 	}
-	s, err := sandbox.Open(within(readTime), c.Netns)
+	s, err := c.open(within(readTime), c.Netns)
 	if err != nil {
 		return err
 	}

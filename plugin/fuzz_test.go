@@ -12,6 +12,7 @@ import (
 
 	"github.com/containernetworking/cni/pkg/types"
 
+	"github.com/result-enricher/result-enricher/enrich/sandbox"
 	"github.com/result-enricher/result-enricher/internal/fieldcase"
 	"github.com/result-enricher/result-enricher/plugin"
 )
@@ -55,7 +56,7 @@ func FuzzStdin(f *testing.F) {
 		var stdout, stderr bytes.Buffer
 		code := plugin.Main(plugin.Process{
 			Getenv: func(key string) string { return env[key] },
-			Stdin:  bytes.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
+			Stdin:  bytes.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Open: sandbox.Open,
 		})
 		checkDocument(t, command, stdout.Bytes(), code)
 		if strings.Contains(stderr.String(), "recovered from a panic") {

@@ -4,30 +4,52 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/result-enricher/result-enricher/enrich"
 )
 
-// newLogger logs JSON to stderr, and to the file of the configuration when it
-// can be opened. A file that cannot is a warning.
-func newLogger(stderr io.Writer, config Config) *slog.Logger {
+// logger writes JSON records that all have the attributes of the attachment.
+// slog.Logger would encode these for every ADD, and a time of the local zone, whose
+// file it reads for that; few ADDs have more than one thing to say.
+type logger struct {
+	handler    slog.Handler
+	attachment []slog.Attr
+}
+
+// newLogger logs to stderr, and to the file of the configuration when it can be
+// opened. A file that cannot is a warning.
+func newLogger(stderr io.Writer, config Config, attachment ...slog.Attr) *logger {
 	options := &slog.HandlerOptions{Level: config.LogLevel}
+	l := &logger{slog.NewJSONHandler(stderr, options), attachment}
 	if config.LogFile == "" {
-		return slog.New(slog.NewJSONHandler(stderr, options))
+		return l
 	}
 	file, err := openLog(config.LogFile)
 	if err != nil {
-		logger := slog.New(slog.NewJSONHandler(stderr, options))
-		logger.Warn("log file left out", "logFile", config.LogFile, "error", err.Error())
-		return logger
+		l.log(slog.LevelWarn, "log file left out", slog.String("logFile", config.LogFile), slog.String("error", err.Error()))
+		return l
 	}
-	return slog.New(slog.NewJSONHandler(tee{stderr, file}, options))
+	l.handler = slog.NewJSONHandler(tee{stderr, file}, options)
+	return l
+}
+
+// log writes a record. One that cannot be written is lost.
+func (l *logger) log(level slog.Level, message string, attrs ...slog.Attr) {
+	if !l.handler.Enabled(context.Background(), level) {
+		return
+	}
+	record := slog.NewRecord(time.Now().UTC(), level, message, 0)
+	record.AddAttrs(l.attachment...)
+	record.AddAttrs(attrs...)
+	_ = l.handler.Handle(context.Background(), record)
 }
 
 // tee writes a record to both. The log is no reason to fail: what cannot be
@@ -75,8 +97,8 @@ func openLog(path string) (Descriptor, error) {
 	return Descriptor(fd), nil
 }
 
-// logOutcome says in one line what an ADD did, and why when it did not do more.
-func logOutcome(logger *slog.Logger, outcome enrich.Outcome) {
+// outcome says in one line what an ADD did, and why when it did not do more.
+func (l *logger) outcome(outcome enrich.Outcome) {
 	var attrs []slog.Attr
 	level, message := slog.LevelInfo, "repaired the Result"
 	if outcome.LeftAlone != nil {
@@ -90,9 +112,41 @@ func logOutcome(logger *slog.Logger, outcome enrich.Outcome) {
 		}
 	}
 	if len(outcome.Repairs) > 0 {
-		attrs = append(attrs, slog.Any("repairs", outcome.Repairs))
+		attrs = append(attrs, slog.Any("repairs", repairs(outcome.Repairs)))
 	}
 	if len(attrs) > 0 {
-		logger.LogAttrs(context.Background(), level, message, attrs...)
+		l.log(level, message, attrs...)
 	}
+}
+
+// repairs is how the log encodes them: as what they are, but without a further
+// type for encoding/json to analyse in every ADD.
+type repairs []enrich.Repair
+
+// MarshalJSON gives what encoding/json would for the type of the elements.
+func (r repairs) MarshalJSON() ([]byte, error) {
+	out := []byte{'['}
+	for i, repair := range r {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		for _, field := range []struct {
+			before string
+			value  any
+		}{
+			{`{"rule":`, repair.Rule},
+			{`,"path":`, repair.Path},
+			{`,"old":`, repair.Old},
+			{`,"new":`, repair.New},
+			{`,"reason":`, repair.Reason},
+		} {
+			value, err := json.Marshal(field.value)
+			if err != nil {
+				return nil, fmt.Errorf("encode a repair: %w", err)
+			}
+			out = append(append(out, field.before...), value...)
+		}
+		out = append(out, '}')
+	}
+	return append(out, ']'), nil
 }

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,6 +30,8 @@ type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Open is sandbox.Open, or sandbox.OpenInInit where that is right.
+	Open func(ctx context.Context, path string) (*sandbox.Sandbox, error)
 	// Version of the build, for a person.
 	Version string
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"log/slog"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,7 +24,7 @@ var _ = Describe("a panic inside the plugin", func() {
 			Call:   enrich.Call{CNIVersion: "1.0.0"},
 			config: Config{FailurePolicy: policy},
 			prev:   json.RawMessage(prev),
-			log:    slog.New(slog.NewJSONHandler(&log, nil)),
+			log:    newLogger(&log, Config{}),
 		}
 	}
 	panics := func() ([]byte, error) {

@@ -30,18 +30,24 @@ type linkState struct {
 }
 
 // Link asks for one link by its name: a single request, which cannot be
-// interrupted. Without statistics, which nobody here reads.
+// interrupted. Without statistics, which nobody here reads. An answer that did not
+// fit is asked for again; its names are bounded by what an attribute can say the
+// length of, 64 KiB.
 func (s *socket) Link(name string) (linkState, error) {
 	request := nl.NewNetlinkRequest(unix.RTM_GETLINK, 0)
 	request.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	request.AddData(nl.NewRtAttr(unix.IFLA_EXT_MASK, nl.Uint32Attr(skipStatistics)))
 	request.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
 	var state linkState
-	err := s.exchange(request, func(data []byte) (err error) {
-		state, err = parseLink(data)
-		return err
-	})
-	return state, err
+	for {
+		err := s.exchange(request, func(data []byte) (err error) {
+			state, err = parseLink(data)
+			return err
+		})
+		if !errors.Is(err, errTruncated) {
+			return state, err
+		}
+	}
 }
 
 // Addresses dumps the local addresses of the link, of both families and every

@@ -150,7 +150,7 @@ func dialPod(path string) *socket {
 	defer fd.Close()
 	id, err := identity(fd)
 	Expect(err).NotTo(HaveOccurred())
-	s, current, err := dial(fd, id)
+	s, current, err := dial(fd, id, false)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(current).To(BeFalse())
 	DeferCleanup(s.Close)

@@ -27,7 +27,17 @@ type fileID struct{ dev, ino uint64 }
 // Open opens the namespace at path for as long as ctx allows its reads to
 // take. The error is ErrNoNamespace, ErrNotNamespace or ErrNotPermitted where
 // one of them is the cause.
-func Open(ctx context.Context, path string) (*Sandbox, error) {
+func Open(ctx context.Context, path string) (*Sandbox, error) { return open(ctx, path, false) }
+
+// OpenInInit is Open for a package initializer. The runtime runs those on the
+// startup thread (package runtime, LockOSThread), so that the goroutine need not be
+// locked to it: that would start another thread, from which the runtime makes those
+// that must not inherit the namespace. A thread that it makes while this one is in
+// the sandbox stays there, and so does this one when it cannot return. Neither
+// matters to a process that opens no other socket and ends soon.
+func OpenInInit(ctx context.Context, path string) (*Sandbox, error) { return open(ctx, path, true) }
+
+func open(ctx context.Context, path string, inInit bool) (*Sandbox, error) {
 	// O_NONBLOCK: a path that is a FIFO must not hold up a pod's start.
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -35,14 +45,14 @@ func Open(ctx context.Context, path string) (*Sandbox, error) {
 	}
 	s := &Sandbox{path: path, ns: netns.NsHandle(fd)}
 	s.close = func() { unix.Close(fd) }
-	if err := s.open(ctx); err != nil {
+	if err := s.open(ctx, inInit); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open namespace %s: %w", path, err)
 	}
 	return s, nil
 }
 
-func (s *Sandbox) open(ctx context.Context) error {
+func (s *Sandbox) open(ctx context.Context, inInit bool) error {
 	var err error
 	if s.id, err = identity(s.ns); err != nil {
 		return classify(err)
@@ -52,7 +62,7 @@ func (s *Sandbox) open(ctx context.Context) error {
 	if err != nil || kind != unix.CLONE_NEWNET {
 		return ErrNotNamespace
 	}
-	conn, current, err := dial(s.ns, s.id)
+	conn, current, err := dial(s.ns, s.id, inInit)
 	if err != nil {
 		return classify(err)
 	}

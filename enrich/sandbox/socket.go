@@ -19,11 +19,14 @@ import (
 // it was made, and entries may be missing from it.
 var errDumpInterrupted = errors.New("dump interrupted by a change")
 
-// receiveSize holds every datagram. The kernel puts at most 32 KiB of a dump into
-// one, but the answer about a single link has all of its alternative names, which
-// may take what an attribute can say the length of, 64 KiB. Pages that are not
-// used are not touched.
-const receiveSize = 72 << 10
+// receiveSize holds every datagram of a dump: the kernel makes them no longer than
+// the caller has shown to have room for, and than 32 KiB (netlink_dump,
+// netlink_recvmsg). The answer about a single link has all of its alternative names,
+// and may be longer: see errTruncated. Pages that are not used are not touched.
+const receiveSize = 32 << 10
+
+// errTruncated says that an answer did not fit. The buffer has the room for it now.
+var errTruncated = errors.New("netlink answer did not fit")
 
 // socket is a netlink socket inside a namespace. Messages and attributes are the
 // library's, sending and receiving are not: the library's handle receives into
@@ -40,11 +43,14 @@ type socket struct {
 }
 
 // dial opens a socket in the namespace, and tells whether that is the caller's
-// own, which nobody has to be allowed to enter.
-func dial(ns netns.NsHandle, id fileID) (s *socket, current bool, err error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	own, err := netns.Get()
+// own, which nobody has to be allowed to enter. inInit says that the goroutine
+// stays on its thread anyway.
+func dial(ns netns.NsHandle, id fileID, inInit bool) (s *socket, current bool, err error) {
+	if !inInit {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	own, err := ownNamespace(inInit)
 	if err != nil {
 		return nil, false, fmt.Errorf("open the own namespace: %w", err)
 	}
@@ -62,12 +68,23 @@ func dial(ns netns.NsHandle, id fileID) (s *socket, current bool, err error) {
 	}
 	s, err = newSocket()
 	if back := netns.Set(own); back != nil {
-		// Locked once more than unlocked, the thread ends with its goroutine: no
-		// other may run in the wrong namespace.
-		runtime.LockOSThread()
+		if !inInit {
+			// Locked once more than unlocked, the thread ends with its goroutine: no
+			// other may run in the wrong namespace.
+			runtime.LockOSThread()
+		}
 		return nil, false, fmt.Errorf("return to the own namespace: %w", back)
 	}
 	return s, false, err
+}
+
+// ownNamespace opens the namespace of the thread. That of the startup thread is
+// the process's, which is found faster.
+func ownNamespace(inInit bool) (netns.NsHandle, error) {
+	if inInit {
+		return netns.GetFromPath("/proc/self/ns/net")
+	}
+	return netns.Get()
 }
 
 // newSocket opens a socket in the namespace of the thread.
@@ -155,7 +172,8 @@ func (s *socket) receive() ([]syscall.NetlinkMessage, error) {
 			continue
 		}
 		if n > len(s.buf) {
-			return nil, fmt.Errorf("receive from netlink: a message of %d bytes is longer than the kernel's longest", n)
+			s.buf = make([]byte, n)
+			return nil, errTruncated
 		}
 		s.datagrams++
 		messages, err := syscall.ParseNetlinkMessage(s.buf[:n])

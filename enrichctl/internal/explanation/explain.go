@@ -163,7 +163,7 @@ func (e *Explanation) answer(subject Subject) error {
 	var stdout bytes.Buffer
 	code := plugin.Main(plugin.Process{
 		Getenv: func(key string) string { return environment[key] },
-		Stdin:  bytes.NewReader(stdin), Stdout: &stdout, Stderr: io.Discard,
+		Stdin:  bytes.NewReader(stdin), Stdout: &stdout, Stderr: io.Discard, Open: sandbox.Open,
 	})
 	if code == 0 {
 		e.After = stdout.Bytes()
