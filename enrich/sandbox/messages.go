@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -52,32 +53,52 @@ func (s *socket) Link(name string) (linkState, error) {
 
 // Addresses dumps the local addresses of the link, of both families and every
 // state. With errDumpInterrupted they are a part.
-//
-// A list that the kernel filters by the link is never marked as interrupted
-// (inet_dump_addr and inet6_dump_addr set the sequence that they compare only
-// after the filter, as of Linux 6.18). What comes in one datagram is one walk
-// under RCU and cannot lack an address that stays; what takes more is asked for
-// again, of all links.
 func (s *socket) Addresses(index int) ([]netip.Addr, error) {
-	return whole(index, func(filter int) ([]netip.Addr, bool, error) { return s.addresses(index, filter) })
+	return whole(func(family int, filtered bool) ([]netip.Addr, bool, error) {
+		return s.addresses(index, family, filtered)
+	})
 }
 
-// whole asks with the filter, and without it when the answer may lack something or
-// the kernel does not take the filter.
-func whole(index int, ask func(filter int) (addrs []netip.Addr, split bool, err error)) ([]netip.Addr, error) {
-	addrs, split, err := ask(index)
-	if err == nil && split || errors.Is(err, unix.EINVAL) {
-		addrs, _, err = ask(0)
+// whole asks for the addresses of one link, with the kernel's filter first. What
+// comes in one datagram is one walk under RCU, which cannot lack an address that
+// stays. What takes several is a place in a list that others change, and the kernel
+// does not mark all that may lack something (as of Linux 6.18):
+//
+//   - what it filters by the link, never (inet_dump_addr and inet6_dump_addr set the
+//     sequence that they compare only after the filter);
+//   - of both families at once, not the end of the first, when so much was removed
+//     that nothing is left to carry the mark (rtnl_dump_all); of one family, the
+//     end of the dump carries it;
+//   - a change that is in the list already, but not yet in the sequence
+//     (fib_inetaddr_event). Each may hide one address.
+//
+// So such a list is asked for without the filter, by family, and twice: what is in
+// neither answer is not there. The same goes for a kernel that refuses the filter.
+func whole(ask func(family int, filtered bool) (addrs []netip.Addr, split bool, err error)) ([]netip.Addr, error) {
+	addrs, split, err := ask(unix.AF_UNSPEC, true)
+	if err != nil && !errors.Is(err, unix.EINVAL) || err == nil && !split {
+		return addrs, err
 	}
-	return addrs, err
+	var all []netip.Addr
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6, unix.AF_INET, unix.AF_INET6} {
+		addrs, _, err = ask(family, false)
+		all = append(all, addrs...)
+		if err != nil {
+			break
+		}
+	}
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all), err
 }
 
-// addresses dumps with the kernel's filter by a link, 0 for none. split says
-// that the addresses of one family came in several datagrams.
-func (s *socket) addresses(index, filter int) (addrs []netip.Addr, split bool, err error) {
+// addresses dumps those of a family, with or without the kernel's filter by the
+// link. split says that those of one family came in several datagrams.
+func (s *socket) addresses(index, family int, filtered bool) (addrs []netip.Addr, split bool, err error) {
 	request := nl.NewNetlinkRequest(unix.RTM_GETADDR, unix.NLM_F_DUMP)
-	message := nl.NewIfAddrmsg(unix.AF_UNSPEC)
-	message.Index = uint32(filter)
+	message := nl.NewIfAddrmsg(family)
+	if filtered {
+		message.Index = uint32(index)
+	}
 	request.AddData(message)
 	cameIn := map[byte]int{}
 	err = s.exchange(request, func(data []byte) error {
