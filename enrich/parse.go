@@ -3,7 +3,6 @@
 package enrich
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,41 +86,6 @@ func Parse(raw []byte, cniVersion string) (*Prev, error) {
 		return nil, fmt.Errorf("convert prevResult from version %s: %w", cniVersion, err)
 	}
 	return prev, representable(prev.Result)
-}
-
-// Encode gives the Result as JSON in the given CNI version. Below 1.0.0 an mtu
-// has no place in it (R9).
-func Encode(result *types100.Result, cniVersion string) ([]byte, error) {
-	newest := *result
-	newest.CNIVersion = types100.ImplementedSpecVersion
-	converted, err := newest.GetAsVersion(cniVersion)
-	if err != nil {
-		return nil, fmt.Errorf("convert Result to version %s: %w", cniVersion, err)
-	}
-	if newest, ok := converted.(*types100.Result); ok {
-		return encodeNewest(newest)
-	}
-	out, err := json.Marshal(converted)
-	if err != nil {
-		return nil, fmt.Errorf("encode Result: %w", err)
-	}
-	return out, nil
-}
-
-// encodeNewest encodes as the library does, without its way through a map, which
-// serves only to leave out an empty dns.
-func encodeNewest(result *types100.Result) ([]byte, error) {
-	type fields types100.Result // without the library's MarshalJSON
-	out, err := json.Marshal((*fields)(result))
-	if err != nil {
-		return nil, fmt.Errorf("encode Result: %w", err)
-	}
-	if result.DNS.IsEmpty() {
-		if rest, last := bytes.CutSuffix(out, []byte(`,"dns":{}}`)); last {
-			out = append(rest, '}')
-		}
-	}
-	return out, nil
 }
 
 // withVersion gives the JSON of keys with a cniVersion.

@@ -77,21 +77,6 @@ var _ = Describe("Apply", func() {
 	})
 })
 
-var _ = Describe("Encode", func() {
-	It("leaves the Result as it is", func() {
-		result := &types100.Result{CNIVersion: "1.0.0", Interfaces: []*types100.Interface{{Name: "eth0"}}}
-		raw, err := enrich.Encode(result, "0.4.0")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(raw).To(MatchJSON(`{"cniVersion":"0.4.0","interfaces":[{"name":"eth0"}],"dns":{}}`))
-		Expect(result.CNIVersion).To(Equal("1.0.0"))
-	})
-
-	It("names the versions that cannot be reached", func() {
-		_, err := enrich.Encode(&types100.Result{}, "9.9.9")
-		Expect(err).To(MatchError(ContainSubstring("9.9.9")))
-	})
-})
-
 var _ = DescribeTable("what the sandbox is asked",
 	func(interfaces string, spellings, links, sandboxes []string) {
 		prev, err := enrich.Parse([]byte(fill(`{"cniVersion":"1.0.0","interfaces":[`+interfaces+`]}`)), "1.0.0")

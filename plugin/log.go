@@ -4,7 +4,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,41 +111,9 @@ func (l *logger) outcome(outcome enrich.Outcome) {
 		}
 	}
 	if len(outcome.Repairs) > 0 {
-		attrs = append(attrs, slog.Any("repairs", repairs(outcome.Repairs)))
+		attrs = append(attrs, slog.Any("repairs", outcome.Repairs))
 	}
 	if len(attrs) > 0 {
 		l.log(level, message, attrs...)
 	}
-}
-
-// repairs is how the log encodes them: as what they are, but without a further
-// type for encoding/json to analyse in every ADD.
-type repairs []enrich.Repair
-
-// MarshalJSON gives what encoding/json would for the type of the elements.
-func (r repairs) MarshalJSON() ([]byte, error) {
-	out := []byte{'['}
-	for i, repair := range r {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		for _, field := range []struct {
-			before string
-			value  any
-		}{
-			{`{"rule":`, repair.Rule},
-			{`,"path":`, repair.Path},
-			{`,"old":`, repair.Old},
-			{`,"new":`, repair.New},
-			{`,"reason":`, repair.Reason},
-		} {
-			value, err := json.Marshal(field.value)
-			if err != nil {
-				return nil, fmt.Errorf("encode a repair: %w", err)
-			}
-			out = append(append(out, field.before...), value...)
-		}
-		out = append(out, '}')
-	}
-	return append(out, ']'), nil
 }

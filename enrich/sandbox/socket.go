@@ -23,7 +23,7 @@ var errDumpInterrupted = errors.New("dump interrupted by a change")
 // the caller has shown to have room for, and than 32 KiB (netlink_dump,
 // netlink_recvmsg). The answer about a single link has all of its alternative names,
 // and may be longer: see errTruncated. Pages that are not used are not touched.
-const receiveSize = 32 << 10
+const receiveSize = 28 << 10
 
 // errTruncated says that an answer did not fit. The buffer has the room for it now.
 var errTruncated = errors.New("netlink answer did not fit")
@@ -106,14 +106,12 @@ func newSocket() (*socket, error) {
 func (s *socket) Close() { unix.Close(s.fd) }
 
 // SetTimeout bounds all that follows. The kernel's timeout starts again with every
-// datagram, somebody else's too, so the clock counts besides.
+// datagram, somebody else's too, so the clock counts besides. Sending to the kernel
+// never waits for room.
 func (s *socket) SetTimeout(left time.Duration) error {
 	s.until = time.Now().Add(left)
 	tv := unix.NsecToTimeval(left.Nanoseconds())
-	return errors.Join(
-		os.NewSyscallError("setsockopt", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv)),
-		os.NewSyscallError("setsockopt", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv)),
-	)
+	return os.NewSyscallError("setsockopt", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv))
 }
 
 // exchange sends a request and gives every message of the answer to handle. The
