@@ -25,6 +25,10 @@ const (
 	right  = `{"cniVersion":"1.1.0","interfaces":[{"name":"cali0"},{"name":"eth0","mac":"%s","mtu":%d,"sandbox":"%s"}],"ips":[{"address":"192.0.2.10/32","interface":1}]}`
 )
 
+func emptyProgram(dir string) program {
+	return program{name: "empty Go program", path: filepath.Join(dir, "empty")}
+}
+
 // call is a program with the environment of a CNI command.
 func call(dir, binary, command, netns, prevResult string) program {
 	return program{
@@ -50,7 +54,7 @@ func commands(w io.Writer, dir string, rounds int) error {
 	}
 	done := fmt.Sprintf(right, mac, mtu, pod.Path)
 	others := []program{
-		{name: "empty Go program", path: filepath.Join(dir, "empty")},
+		emptyProgram(dir),
 		call(dir, "passthrough", "ADD", pod.Path, broken),
 		call(dir, "tuning", "ADD", pod.Path, broken),
 		call(dir, "sbr", "ADD", pod.Path, broken),
@@ -79,28 +83,32 @@ func commands(w io.Writer, dir string, rounds int) error {
 	if err != nil {
 		return err
 	}
-	byName := map[string]summary{}
+	memory, err := peaks(programs)
+	if err != nil {
+		return err
+	}
+	byName := map[string]cost{}
 	for i, p := range programs {
 		byName[p.name] = summarize(costs[i])
 	}
 	fmt.Fprintf(w, "Whole processes, in turn, medians of %d\n\n", rounds)
-	printCommands(w, programs, byName)
+	printCommands(w, programs, byName, memory)
 	printBounds(w, byName)
 	return nil
 }
 
-func printCommands(w io.Writer, programs []program, costs map[string]summary) {
+func printCommands(w io.Writer, programs []program, costs map[string]cost, memory []float64) {
 	base, tuning := costs["empty Go program"].cpu, costs["tuning ADD"].cpu
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "cpu ms\tof empty\tof tuning\twall ms\tpeak MiB\t ")
-	for _, p := range programs {
+	for i, p := range programs {
 		c := costs[p.name]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t  %s\n", ms(c.cpu), ratio(c.cpu, base), ratio(c.cpu, tuning), ms(c.wall), float64(c.peak)/1024, p.name)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t  %s\n", ms(c.cpu), ratio(c.cpu, base), ratio(c.cpu, tuning), ms(c.wall), memory[i], p.name)
 	}
 	t.Flush()
 }
 
-func printBounds(w io.Writer, costs map[string]summary) {
+func printBounds(w io.Writer, costs map[string]cost) {
 	fmt.Fprintln(w)
 	for _, b := range []struct {
 		of, to string

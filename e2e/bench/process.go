@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -23,8 +22,6 @@ type program struct {
 // cost is what one run of a program took.
 type cost struct {
 	cpu, wall time.Duration
-	// peak memory in KiB.
-	peak int64
 }
 
 // run starts the program and waits for it. A program that fails is an error: the
@@ -39,15 +36,7 @@ func (p program) run() (cost, error) {
 	if err != nil {
 		return cost{}, fmt.Errorf("run %s: %w: %s%s", p.name, err, stdout.String(), stderr.String())
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return cost{}, fmt.Errorf("run %s: no resource usage on this system", p.name)
-	}
-	return cost{
-		cpu:  cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-		wall: wall,
-		peak: usage.Maxrss,
-	}, nil
+	return cost{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall}, nil
 }
 
 // inTurn runs the programs one after the other, rounds times, after some runs that
@@ -69,25 +58,37 @@ func inTurn(programs []program, rounds int) ([][]cost, error) {
 	return costs, nil
 }
 
-// summary are medians.
-type summary struct {
-	cpu, wall time.Duration
-	peak      int64
-}
-
-func summarize(costs []cost) summary {
-	return summary{
+// summarize gives the medians.
+func summarize(costs []cost) cost {
+	return cost{
 		cpu:  median(costs, func(c cost) time.Duration { return c.cpu }),
 		wall: median(costs, func(c cost) time.Duration { return c.wall }),
-		peak: median(costs, func(c cost) int64 { return c.peak }),
 	}
 }
 
-func median[T time.Duration | int64](costs []cost, of func(cost) T) T {
-	values := make([]T, len(costs))
+func median(costs []cost, of func(cost) time.Duration) time.Duration {
+	values := make([]time.Duration, len(costs))
 	for i, c := range costs {
 		values[i] = of(c)
 	}
 	slices.Sort(values)
 	return values[len(values)/2]
+}
+
+// peaks are the medians of the programs' peak memory in MiB, over a few runs.
+func peaks(programs []program) ([]float64, error) {
+	medians := make([]float64, len(programs))
+	for i, p := range programs {
+		var kib []int64
+		for range 5 {
+			peak, err := p.peakMemory()
+			if err != nil {
+				return nil, err
+			}
+			kib = append(kib, peak)
+		}
+		slices.Sort(kib)
+		medians[i] = float64(kib[len(kib)/2]) / 1024
+	}
+	return medians, nil
 }

@@ -84,25 +84,28 @@ func scale(w io.Writer, dir string, rounds int) (err error) {
 	if err != nil {
 		return err
 	}
+	memory, err := peaks(programs)
+	if err != nil {
+		return err
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "ADD as the pod grows, in turn, medians of %d\n\n", rounds/4+1)
 	fmt.Fprintln(t, "cpu ms\tof the first\tpeak MiB\t ")
 	for i, p := range programs {
 		c := summarize(few[i])
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t  %s\n", ms(c.cpu), ratio(c.cpu, summarize(few[0]).cpu), float64(c.peak)/1024, p.name)
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t  %s\n", ms(c.cpu), ratio(c.cpu, summarize(few[0]).cpu), memory[i], p.name)
 	}
 	t.Flush()
-	return hostLinks(w, programs[0], rounds/4+1)
+	return hostLinks(w, emptyProgram(dir), programs[0], rounds/4+1)
 }
 
-// hostLinks is the same ADD with more and more links on the host, which cannot run
-// in turn.
-func hostLinks(w io.Writer, p program, rounds int) error {
-	fmt.Fprintf(w, "\nADD as the node grows, medians of %d\n\n", rounds)
+// hostLinks is the same ADD with more and more links on the host. The rows cannot
+// run in turn; each has the empty program for that.
+func hostLinks(w io.Writer, empty, p program, rounds int) error {
+	fmt.Fprintf(w, "\nADD as the node grows, in turn with the empty Go program, medians of %d\n\n", rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "cpu ms\tof the first\t ")
+	fmt.Fprintln(t, "cpu ms\tof empty\t ")
 	made := 0
-	var first time.Duration
 	for _, want := range []int{2, 200, 4000} {
 		for ; made < want; made += 2 {
 			veth := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: fmt.Sprintf("h%da", made)}, PeerName: fmt.Sprintf("h%db", made)}
@@ -110,15 +113,12 @@ func hostLinks(w io.Writer, p program, rounds int) error {
 				return fmt.Errorf("make a link on the host: %w", err)
 			}
 		}
-		costs, err := inTurn([]program{p}, rounds)
+		costs, err := inTurn([]program{empty, p}, rounds)
 		if err != nil {
 			return err
 		}
-		c := summarize(costs[0]).cpu
-		if first == 0 {
-			first = c
-		}
-		fmt.Fprintf(t, "%s\t%s\t  %d links on the host\n", ms(c), ratio(c, first), want)
+		c := summarize(costs[1]).cpu
+		fmt.Fprintf(t, "%s\t%s\t  %d links on the host\n", ms(c), ratio(c, summarize(costs[0]).cpu), want)
 	}
 	t.Flush()
 	fmt.Fprintln(w)
