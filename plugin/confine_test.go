@@ -34,6 +34,8 @@ type confinement struct {
 	DropCapabilities bool
 	// NonblockingStdout sets O_NONBLOCK on the open file behind stdout.
 	NonblockingStdout bool
+	// Supervised leaves the calls of the seam to the suite.
+	Supervised bool
 }
 
 type denial struct {
@@ -76,31 +78,45 @@ func becomePlugin(raw string) error {
 		}
 	}
 	if len(c.Deny) > 0 {
-		if err := deny(c.Deny); err != nil {
+		var actions []action
+		for _, d := range c.Deny {
+			actions = append(actions, action{d.Call, unix.SECCOMP_RET_ERRNO | uint32(d.Errno)})
+		}
+		if _, err := filter(actions, 0); err != nil {
+			return err
+		}
+	}
+	if c.Supervised {
+		if err := surrender(); err != nil {
 			return err
 		}
 	}
 	return syscall.Exec(os.Args[1], os.Args[1:], env)
 }
 
-// deny installs a filter that compares the number of the call, the first word
-// of seccomp_data.
-func deny(denials []denial) error {
+// action is what a filter does with a call.
+type action struct{ call, action uint32 }
+
+// filter installs a seccomp filter that compares the number of the call, the
+// first word of seccomp_data. It gives what seccomp(2) gives: 0, or the listener
+// that the flags ask for.
+func filter(actions []action, flags uintptr) (int, error) {
 	program := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}}
-	for _, d := range denials {
+	for _, a := range actions {
 		program = append(program,
-			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: d.Call},
-			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(d.Errno)})
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: a.call},
+			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: a.action})
 	}
 	program = append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("set no_new_privs: %w", err)
+		return 0, fmt.Errorf("set no_new_privs: %w", err)
 	}
-	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&filter)), 0, 0); err != nil {
-		return fmt.Errorf("install the filter: %w", err)
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return 0, fmt.Errorf("install the filter: %w", errno)
 	}
-	return nil
+	return int(fd), nil
 }
 
 // program is a way to start the plugin: a command and what its environment needs

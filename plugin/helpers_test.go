@@ -5,9 +5,11 @@ package plugin_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -154,7 +156,15 @@ func newPod(name string, sandbox, host []fieldcase.Link) *podns.NS {
 	GinkgoHelper()
 	ns, err := podns.New("/run/netns/" + name)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(ns.Close)
+	DeferCleanup(remove, ns)
 	populate(ns, sandbox, host)
 	return ns
+}
+
+// remove is for a namespace that may be gone already.
+func remove(ns *podns.NS) {
+	GinkgoHelper()
+	if _, err := os.Lstat(ns.Path); !errors.Is(err, os.ErrNotExist) {
+		Expect(ns.Close()).To(Succeed())
+	}
 }

@@ -162,18 +162,22 @@ func (r *reader) macs(names []string) (map[string]string, error) {
 // dump repeats list until it is complete or the deadline has passed; it then
 // returns ErrInterrupted, and what list has kept is a part.
 func (r *reader) dump(list func() error) error {
+	var interrupted error
 	for pause := time.Millisecond; ; pause = min(2*pause, 64*time.Millisecond) {
 		if err := r.arm(); err != nil {
+			if interrupted != nil {
+				return fmt.Errorf("%w; %w", interrupted, err)
+			}
 			return err
 		}
-		err := classify(list())
-		if !errors.Is(err, ErrInterrupted) {
-			return err
+		interrupted = classify(list())
+		if !errors.Is(interrupted, ErrInterrupted) {
+			return interrupted
 		}
 		// Whatever changes the sandbox needs the processor too.
 		select {
 		case <-r.ctx.Done():
-			return fmt.Errorf("%w until the deadline", err)
+			return fmt.Errorf("%w until the deadline", interrupted)
 		case <-time.After(pause):
 		}
 	}

@@ -180,7 +180,7 @@ func (s *socket) receive() ([]syscall.NetlinkMessage, error) {
 		}
 		return messages, nil
 	}
-	return nil, unix.EAGAIN
+	return nil, fmt.Errorf("no answer within the deadline: %w", os.ErrDeadlineExceeded)
 }
 
 // errnoOf reads the end of an answer: a negative errno, or 0. The end of a dump
