@@ -53,8 +53,9 @@ include e2e/cluster.mk
 e2e: e2e-cluster ## run the plugin under the real Calico, the real multus and a real node
 
 .PHONY: bench
-bench: build ## measure whole processes beside others, into bench.txt
+bench: build ## measure whole processes beside others, and core and reader alone, into bench.txt
 	cd e2e && go run ./bench -bin ../bin -out ../bench.txt
+	go test ./enrich ./enrich/sandbox -run '^$$' -bench . | tee -a bench.txt
 
 .PHONY: kills
 kills: ## kill the installer a thousand times, and print its figures

@@ -21,6 +21,10 @@ const noEntry = -1
 func Apply(prev *Prev, call Call, obs Observation, opts Options) Outcome {
 	w := &work{call: call, obs: obs, result: clone(prev.Result), repairs: slices.Clone(prev.nulls)}
 	w.given = givenIndices(prev)
+	if obs.Link != nil {
+		w.held = slices.Clone(obs.Link.Addresses)
+		slices.SortFunc(w.held, netip.Addr.Compare)
+	}
 	w.dropImpossible()
 	if err := w.unfit(); err != nil {
 		return w.leftAlone(err)
@@ -66,6 +70,8 @@ type work struct {
 	obs     Observation
 	result  *types100.Result
 	repairs []Repair
+	// held are the addresses of the pod link, sorted: a Result may have as many.
+	held []netip.Addr
 	// given are the indices as prevResult has them, for the record.
 	given []*int
 }
@@ -181,10 +187,15 @@ func (w *work) podAddressAt(i int) bool {
 }
 
 // podHolds compares addresses without their prefix lengths: Calico, Azure and
-// Weave report other masks than the kernel has.
+// Weave report other masks than the kernel has. IPv4 written as IPv6 is the same
+// address: Results come with both.
 func (w *work) podHolds(ip *types100.IPConfig) bool {
 	addr, ok := netip.AddrFromSlice(ip.Address.IP)
-	return ok && w.obs.Link.holds(addr)
+	if !ok {
+		return false
+	}
+	_, held := slices.BinarySearchFunc(w.held, addr.Unmap(), netip.Addr.Compare)
+	return held
 }
 
 // sandboxBeside reports whether an entry other than that at pod has a sandbox.

@@ -5,7 +5,6 @@ package enrich
 import (
 	"errors"
 	"net/netip"
-	"slices"
 
 	types100 "github.com/containernetworking/cni/pkg/types/100"
 )
@@ -74,12 +73,6 @@ type DefaultRoute struct {
 	NextHop netip.Addr
 	// Metric decides between several: the lowest is the one in use.
 	Metric int
-}
-
-// holds reports whether addr is on the link. IPv4 written as IPv6 is the same
-// address: Results come with both.
-func (l *Link) holds(addr netip.Addr) bool {
-	return slices.Contains(l.Addresses, addr.Unmap())
 }
 
 // Repair is one change, with what a person needs to believe it.

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -94,6 +95,11 @@ func commands(w io.Writer, dir string, rounds int) error {
 	fmt.Fprintf(w, "Whole processes, in turn, medians of %d\n\n", rounds)
 	printCommands(w, programs, byName, memory)
 	printBounds(w, byName)
+	binary, err := os.Stat(ours[0].path)
+	if err != nil {
+		return fmt.Errorf("measure the plugin's binary: %w", err)
+	}
+	fmt.Fprintf(w, "The plugin's binary has %.1f MB.\n\n", float64(binary.Size())/1e6)
 	return nil
 }
 
