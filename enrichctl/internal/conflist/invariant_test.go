@@ -4,6 +4,7 @@ package conflist_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -99,13 +100,28 @@ func checkRefusal(data, out []byte, err error) error {
 	case refusal.Code == conflist.CodeCheckFailed:
 		return errors.New("an edit went wrong")
 	case refusal.Code == conflist.CodeUnreadable:
-		if _, err := libcni.NetworkConfFromBytes(data); err == nil {
+		if readByLibcni(data) == nil {
 			return fmt.Errorf("libcni reads this: %w", refusal)
 		}
 	case refusal.Temporary != (refusal.Code == conflist.CodeEmpty || refusal.Code == conflist.CodeInvalidJSON):
 		return fmt.Errorf("temporary is %v: %w", refusal.Temporary, refusal)
 	}
 	return nil
+}
+
+// readByLibcni reads what has plugins as a list, and all else as the configuration of a single plugin: as a list it would
+// be one whose plugins are in files of their own, of which libcni looks at hardly anything.
+func readByLibcni(data []byte) error {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return err
+	}
+	if _, ok := keys["plugins"]; ok {
+		_, err := libcni.NetworkConfFromBytes(data)
+		return err
+	}
+	_, err := libcni.NetworkPluginConfFromBytes(data)
+	return err
 }
 
 // onePieceInserted reports whether out is data with one piece put in, which is a comma, white space and entry.
