@@ -83,7 +83,7 @@ func (w *work) noteIndices() {
 		if before == after {
 			continue
 		}
-		w.note("R7", fmt.Sprintf("ips[%d].interface", i), before, after, w.indexReason(i))
+		w.note("R7", path("ips", i, "interface"), before, after, w.indexReason(i))
 	}
 }
 
@@ -112,7 +112,7 @@ func (w *work) fillGateways(pod int) {
 			continue
 		}
 		ip.Gateway = net.IP(hop.AsSlice())
-		w.note("R8", fmt.Sprintf("ips[%d].gateway", i), nil, hop.String(), "next hop of the pod link's default route")
+		w.note("R8", path("ips", i, "gateway"), nil, hop.String(), "next hop of the pod link's default route")
 	}
 }
 

@@ -114,7 +114,7 @@ func dropNulls[T any](prev *Prev, list string, entries []*T) (kept []*T, moved [
 		if entry == nil {
 			moved[i] = -1
 			prev.nulls = append(prev.nulls, Repair{
-				Rule: "R1", Path: fmt.Sprintf("%s[%d]", list, i),
+				Rule: "R1", Path: path(list, i),
 				Reason: "null entry removed: consumers panic on it",
 			})
 			continue

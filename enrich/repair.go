@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	types100 "github.com/containernetworking/cni/pkg/types/100"
 	"github.com/containernetworking/cni/pkg/version"
@@ -334,12 +335,15 @@ func clone(in *types100.Result) *types100.Result {
 	return &out
 }
 
-func entryPath(i int, key ...string) string {
-	path := fmt.Sprintf("interfaces[%d]", i)
-	for _, k := range key {
-		path += "." + k
+func entryPath(i int, key ...string) string { return path("interfaces", i, key...) }
+
+// path is that of an element of a list, or of what is in it.
+func path(list string, i int, keys ...string) string {
+	p := list + "[" + strconv.Itoa(i) + "]"
+	for _, key := range keys {
+		p += "." + key
 	}
-	return path
+	return p
 }
 
 // orNil is v, or nil for the zero value, which JSON leaves out.

@@ -146,6 +146,7 @@ func (c *call) repair(s *sandbox.Sandbox, unopened error) ([]byte, error) {
 	obs := enrich.Observation{Err: unopened}
 	if unopened == nil {
 		obs = s.Look(prev, c.Call, opts)
+		s.Close()
 	}
 	outcome := enrich.Apply(prev, c.Call, obs, opts)
 	if err := outcome.Failure(); err != nil && c.config.FailurePolicy == PolicyFail {

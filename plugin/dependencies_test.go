@@ -4,6 +4,7 @@ package plugin_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -26,11 +27,30 @@ var _ = Describe("the binary", func() {
 			"github.com/result-enricher/result-enricher/enrich/sandbox",
 			"github.com/result-enricher/result-enricher/plugin",
 			"github.com/result-enricher/result-enricher/plugin/early",
+			"github.com/result-enricher/result-enricher/plugin/early/lean",
 			"github.com/result-enricher/result-enricher/plugin/result-enricher",
 			"github.com/vishvananda/netlink/nl",
 			"github.com/vishvananda/netns",
 			"golang.org/x/sys/unix",
 		))
+	})
+
+	It("initializes first what has to come first", func() {
+		a := start(map[string]string{"CNI_COMMAND": "VERSION", "GODEBUG": "inittrace=1"}, "")
+		Expect(a.code).To(Equal(0))
+		var order []string
+		for line := range strings.Lines(a.stderr) {
+			if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "init" {
+				order = append(order, strings.TrimPrefix(fields[1], "github.com/result-enricher/result-enricher/"))
+			}
+		}
+		place := func(of string) int {
+			GinkgoHelper()
+			Expect(order).To(ContainElement(of))
+			return slices.Index(order, of)
+		}
+		Expect(place("plugin/early/lean")).To(BeNumerically("<", place("internal/godebug")))
+		Expect(place("plugin/early")).To(BeNumerically("<", place("os")), "os is needed by all that could go wrong")
 	})
 
 	It("has no package of the standard library that costs its start dear", func() {

@@ -80,7 +80,7 @@ func commands(w io.Writer, dir string, rounds int) error {
 		programs = append(programs, p)
 	}
 	programs = append(programs, ours...)
-	costs, err := inTurn(programs, rounds)
+	costs, err := inTurnAsNew(programs, rounds)
 	if err != nil {
 		return err
 	}

@@ -73,8 +73,11 @@ func (s *Sandbox) open(ctx context.Context, inInit bool) error {
 	return nil
 }
 
-// Close releases the namespace and its socket.
-func (s *Sandbox) Close() { s.close() }
+// Close releases the namespace and its socket. Closing again does nothing.
+func (s *Sandbox) Close() {
+	s.close()
+	s.close = func() {}
+}
 
 // IsCurrent reports whether the sandbox is the network namespace that this
 // process runs in.

@@ -2,9 +2,10 @@
 
 // Command result-enricher is the CNI plugin; see package plugin.
 //
-// Every pod's start waits for it. A process of a millisecond has no use for a look
-// at the limits of its cgroup every second, nor for a thread that is there to start
-// others in the right namespace, nor for a stack that grows step by step.
+// Every pod's start waits for it. A process of a millisecond has no use for a second
+// processor, nor for a look at the limits of its cgroup every second, nor for a
+// thread that is there to start others in the right namespace, nor for a stack that
+// grows step by step.
 //
 //go:debug updatemaxprocs=0
 package main
@@ -14,7 +15,8 @@ import (
 
 	"github.com/result-enricher/result-enricher/enrich/sandbox"
 	"github.com/result-enricher/result-enricher/plugin"
-	_ "github.com/result-enricher/result-enricher/plugin/early" // DEL, GC and STATUS end there
+	_ "github.com/result-enricher/result-enricher/plugin/early"      // DEL, GC and STATUS end there
+	_ "github.com/result-enricher/result-enricher/plugin/early/lean" // the runtime, for a short life
 )
 
 // version is set by the build.
@@ -22,7 +24,6 @@ var version = "(unknown version)"
 
 // init does all of the work: sandbox.OpenInInit is for initializers.
 func init() {
-	growStack(false)
 	os.Exit(plugin.Main(plugin.Process{
 		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: plugin.Descriptor(2),
 		Open: sandbox.OpenInInit, Version: version,
@@ -30,18 +31,3 @@ func init() {
 }
 
 func main() {}
-
-// growStack makes the stack as large as decoding needs it, while there is next to
-// nothing on it to be moved: the runtime makes room for all that the function which
-// is entered may use (newstack), and doubles the stack otherwise.
-//
-//go:noinline
-func growStack(used bool) (sum int) {
-	if used {
-		var room [16 << 10]byte
-		for i := range room {
-			sum += int(room[i] ^ byte(i))
-		}
-	}
-	return sum
-}
