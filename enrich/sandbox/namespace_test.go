@@ -113,26 +113,49 @@ var _ = Describe("a real namespace", func() {
 		Expect(openPod("/proc/self/ns/net").IsCurrent()).To(BeTrue())
 	})
 
-	It("is left open by nothing, and the thread is back in its own namespace", func() {
-		ns := newPod()
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		before, err := identify("/proc/thread-self/ns/net")
-		Expect(err).NotTo(HaveOccurred())
-		open := func() int {
-			entries, err := os.ReadDir("/proc/self/fd")
+	DescribeTable("is left open by nothing, and the thread is back in its own namespace",
+		func(opening func(context.Context, string) (*Sandbox, error)) {
+			ns := newPod()
+			// As initializers are.
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			before, err := identify("/proc/thread-self/ns/net")
 			Expect(err).NotTo(HaveOccurred())
-			return len(entries)
-		}
-		descriptors := open()
-		s, err := Open(context.Background(), ns.Path)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(open()).To(Equal(descriptors+2), "the namespace and one socket")
-		Expect(s.Observe(Request{IfName: "eth0"}).Err).NotTo(HaveOccurred(), "without a deadline too")
-		Expect(identify("/proc/thread-self/ns/net")).To(Equal(before))
-		s.Close()
-		Expect(open()).To(Equal(descriptors))
-	})
+			open := func() int {
+				entries, err := os.ReadDir("/proc/self/fd")
+				Expect(err).NotTo(HaveOccurred())
+				return len(entries)
+			}
+			descriptors := open()
+			s, err := opening(context.Background(), ns.Path)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(s.IsCurrent()).To(BeFalse())
+			Expect(open()).To(Equal(descriptors+2), "the namespace and one socket")
+			Expect(s.Observe(Request{IfName: "eth0"}).Err).NotTo(HaveOccurred(), "without a deadline too")
+			Expect(identify("/proc/thread-self/ns/net")).To(Equal(before))
+			s.Close()
+			Expect(open()).To(Equal(descriptors))
+
+			// Somebody else's descriptors have the numbers now.
+			others := []*os.File{}
+			for range 2 {
+				f, err := os.Open("/proc/self/ns/net")
+				Expect(err).NotTo(HaveOccurred())
+				others = append(others, f)
+			}
+			s.Close()
+			for _, f := range others {
+				Expect(f.Close()).To(Succeed(), "closing again closes nothing")
+			}
+
+			own, err := opening(context.Background(), "/proc/self/ns/net")
+			Expect(err).NotTo(HaveOccurred())
+			defer own.Close()
+			Expect(own.IsCurrent()).To(BeTrue())
+		},
+		Entry("Open", Open),
+		Entry("OpenInInit", OpenInInit),
+	)
 })
 
 var _ = DescribeTable("a path that is no sandbox",
