@@ -73,6 +73,26 @@ var _ = Describe("a plugin that may not enter the namespace", func() {
 	})
 })
 
+var _ = Describe("a plugin in a PID namespace of its own, with the /proc of another", func() {
+	run := func(env map[string]string) answer {
+		GinkgoHelper()
+		var stdout, stderr strings.Builder
+		cmd := program{argv: []string{binary}}.command(env, conf("0.3.1", "", calico))
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
+		return answer{code: wait(cmd), stdout: stdout.String(), stderr: stderr.String()}
+	}
+
+	It("repairs", func() {
+		ns, right := faultyPod()
+		Expect(run(environment("ADD", ns.Path)).kept(calico, right)).To(Equal(repaired))
+	})
+
+	It("knows its own namespace", func() {
+		Expect(run(environment("ADD", "/proc/self/ns/net")).cniError().Code).To(BeEquivalentTo(8))
+	})
+})
+
 // calls are the system calls with which a sandbox is read, today or through
 // another netlink library.
 var calls = map[string]uint32{

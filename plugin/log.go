@@ -40,7 +40,7 @@ func newLogger(stderr io.Writer, config Config, attachment ...slog.Attr) *logger
 	return l
 }
 
-// log writes a record. One that cannot be written is lost.
+// log writes a record.
 func (l *logger) log(level slog.Level, message string, attrs ...slog.Attr) {
 	if !l.handler.Enabled(context.Background(), level) {
 		return
@@ -48,11 +48,11 @@ func (l *logger) log(level slog.Level, message string, attrs ...slog.Attr) {
 	record := slog.NewRecord(time.Now().UTC(), level, message, 0)
 	record.AddAttrs(l.attachment...)
 	record.AddAttrs(attrs...)
+	// The log is no reason to fail: what cannot be written is lost.
 	_ = l.handler.Handle(context.Background(), record)
 }
 
-// tee writes a record to both. The log is no reason to fail: what cannot be
-// written is lost.
+// tee writes a record to both, to the one even when the other fails.
 type tee struct {
 	stderr io.Writer
 	file   Descriptor

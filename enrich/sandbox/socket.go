@@ -50,7 +50,9 @@ func dial(ns netns.NsHandle, id fileID, inInit bool) (s *socket, current bool, e
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
-	own, err := ownNamespace(inInit)
+	// Not by number, as netns.Get does: where /proc is that of another PID namespace,
+	// the number is somebody else's.
+	own, err := netns.GetFromPath("/proc/thread-self/ns/net")
 	if err != nil {
 		return nil, false, fmt.Errorf("open the own namespace: %w", err)
 	}
@@ -76,15 +78,6 @@ func dial(ns netns.NsHandle, id fileID, inInit bool) (s *socket, current bool, e
 		return nil, false, fmt.Errorf("return to the own namespace: %w", back)
 	}
 	return s, false, err
-}
-
-// ownNamespace opens the namespace of the thread. That of the startup thread is
-// the process's, which is found faster.
-func ownNamespace(inInit bool) (netns.NsHandle, error) {
-	if inInit {
-		return netns.GetFromPath("/proc/self/ns/net")
-	}
-	return netns.Get()
 }
 
 // newSocket opens a socket in the namespace of the thread.
